@@ -347,12 +347,12 @@ class TestMistakes:
             (
                 "[checks.a]\ncommand = 'x'\nmode = 'requird'\n",
                 "3: checks.a.mode: invalid enum value 'requird' (did you mean 'required'?); "
-                "there are: required, informational",
+                "available: required, informational",
             ),
             (
                 "[sandbox]\nkind = 'worktre'\n",
                 "2: sandbox.kind: invalid enum value 'worktre' (did you mean 'worktree'?); "
-                "there are: worktree, copy",
+                "available: worktree, copy",
             ),
             (
                 "[fixers]\norder = ['tool', 'agnet']\n",
@@ -654,12 +654,12 @@ class TestPlans:
             (
                 "[plans]\nprofile = 'atuo'\n",
                 "2: plans.profile: there is no profile 'atuo' (did you mean 'auto'?); "
-                f"there are: {', '.join(PROFILES)}",
+                f"available: {', '.join(PROFILES)}",
             ),
             (
                 "[plans]\nsandbox = 'non'\n",
                 "2: plans.sandbox: invalid enum value 'non' (did you mean 'none'?); "
-                "there are: worktree, copy, none",
+                "available: worktree, copy, none",
             ),
             (
                 "[plans]\nvalidation_retry_limit = 101\n",
@@ -690,7 +690,7 @@ class TestPlans:
             (
                 "[plans.profiles.ours]\n[plans.profiles.mine]\nbase = 'ours'\n",
                 "3: plans.profiles.mine.base: there is no profile 'ours'; "
-                f"there are: {', '.join(PROFILES)}",
+                f"available: {', '.join(PROFILES)}",
             ),
             (
                 "[plans.profiles.auto]\nmax_cost = 1\n",
@@ -700,7 +700,7 @@ class TestPlans:
             (
                 "[plans.validations.a]\nkind = 'lint'\n[plans.validations.b]\nkind = 'lnt'\n",
                 "4: plans.validations.b.kind: invalid enum value 'lnt' (did you mean 'lint'?); "
-                "there are: command, tests, lint, types, coverage, security, callable",
+                "available: command, tests, lint, types, coverage, security, callable",
             ),
             (
                 "[plans.validations.a]\n",

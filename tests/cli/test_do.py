@@ -106,7 +106,7 @@ def test_the_result_goes_to_stdout_and_the_story_to_stderr(
         "$.login",
         "running again",
         "passed",
-        "keep it:",
+        "save it:",
     ]
     places = [story.find(part) for part in parts]
     assert places == sorted(places), story

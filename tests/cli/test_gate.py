@@ -498,7 +498,7 @@ def test_a_change_cannot_weaken_the_command_that_judges_it(
     assert "AssertionError (pytest)" in done.err
     # A person may name another.
     done = machine.runtrue("gate", "--check", "python -m pytest -q other", cwd=project)
-    assert "so that pytest is run as in" not in done.err
+    assert "so pytest is run as in" not in done.err
 
 
 def test_a_change_may_bring_the_first_way_to_run_tests(

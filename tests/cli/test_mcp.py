@@ -89,7 +89,7 @@ def test_tools_are_asked_of_the_server_and_not_of_memory(machine: Machine, here:
         (["a/b", "true"], "'a/b' cannot be the name of a server"),
         (["x", "http://localhost/", "arg"], "not arguments or --env"),
         (["x", "true", "--header", "A=b"], "takes --env, not --header"),
-        (["x", "true", "--env", "A"], "'A' gives no variable: write KEY=VALUE"),
+        (["x", "true", "--env", "A"], "'A': write the variable as KEY=VALUE"),
         (["taken", "true"], "there is already a server 'taken'"),
     ],
 )

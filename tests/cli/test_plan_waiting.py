@@ -105,7 +105,7 @@ def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_compl
     (sandbox / ".model.py.swp").write_text("left over\n")
     asked = plans.run("prompt", waiting, "I set the rate")
     assert asked.code == 3, asked.said
-    assert "the sandbox was edited: .model.py.swp, model.py, not allowed" in asked.out
+    assert "is this edit of the sandbox allowed? .model.py.swp, model.py, not allowed" in asked.out
     refused = plans.run("prompt", waiting, "yes", "--allow", "model.py")
     assert (refused.code, "say `yes`" in refused.err) == (2, True)
     assert plans.run("apply").code == 2
@@ -183,7 +183,7 @@ def test_counters_are_as_they_were_after_a_kill_in_the_middle_of_a_fix(plans: Pl
     assert driven["plan"]["budget"]["fixes"] == {"two": 1}
     second = plans.run("execute", plan_id)
     assert second.code == 1
-    assert f"is being driven by process {driver.pid}" in second.err
+    assert f"is already running in process {driver.pid}" in second.err
     assert plans.run("diff").out.count("+one") == 1
     driver.kill()
     driver.communicate()

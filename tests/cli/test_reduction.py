@@ -54,7 +54,7 @@ def test_an_agents_fix_stays_whole_and_the_smaller_one_is_offered(
     assert "without tax" not in done.json["reduced"]
     assert "RATE / 100" in Path(done.json["reduced_patch"]).read_text()
     shown = machine.runtrue("runs", "show").out
-    assert "1 place no failing test needs: tax.py:9" in shown
+    assert "1 place that no failing test needs: tax.py:9" in shown
     assert done.json["reduced_patch"] in shown
 
 

@@ -163,8 +163,8 @@ def test_a_run_that_is_being_driven_is_not_driven_twice(
     driver = start_and_wait_until_the_agent_runs(machine, held, tmp_path)
     refused = machine.runtrue("runs", "resume")
     assert refused.code == 1
-    assert f"is being driven by process {driver.pid}" in refused.err
-    assert "driven by" not in machine.runtrue("runs", "list").said
+    assert f"is already running in process {driver.pid}" in refused.err
+    assert "running in" not in machine.runtrue("runs", "list").said
     taken_over = machine.runtrue("runs", "resume", "--force", "--json")
     assert taken_over.code == 0, taken_over.said
     driver.communicate(timeout=60)

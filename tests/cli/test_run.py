@@ -123,7 +123,7 @@ def test_everything_that_is_wrong_with_the_inputs_is_told_at_once(
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["text"], "'text' gives no input: write KEY=VALUE"),
+        (["text"], "'text': write the input as KEY=VALUE"),
         (["=text"], "'=text' gives no input"),
         (["name=a", "name=b"], "the input 'name' is given twice"),
         (["--", "--name"], "'--name' gives no input"),

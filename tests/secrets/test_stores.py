@@ -242,7 +242,7 @@ class TestKeyring:
         self, keyring: KeyringStore, tmp_path: Path
     ) -> None:
         kept = tmp_path / "packages" / "kept.json"
-        for index in ("no JSON", '{"a": 1}'):
+        for index in ("not JSON", '{"a": 1}'):
             kept.write_text(json.dumps({"runtrue names/runtrue names": index}))
             assert keyring.names() == ()
 

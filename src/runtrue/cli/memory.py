@@ -228,7 +228,7 @@ def forget(
     if as_json:
         print_json({"forgotten": gone})
     else:
-        echo(f"forgot {counted(gone, 'thing')}")
+        echo(f"forgot {counted(gone, 'entry')}")
     return 0
 
 

@@ -69,7 +69,7 @@ def pairs(texts: tuple[str, ...], what: str = "input") -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"{text!r} is not a {what}: write KEY=VALUE")
+            raise UsageError(f"{text!r}: write the {what} as KEY=VALUE")
         if name in pairs:
             raise UsageError(f"the {what} {name!r} is given twice")
         pairs[name] = value

@@ -149,7 +149,7 @@ def _reduced(report: CodeReport) -> list[str]:
     if not spare:
         return []
     where = ", ".join(f"{hunk.file}:{hunk.line}" for hunk in spare[:_NAMED])
-    places = f"{counted(len(spare), 'place')} no failing test needs: {where}"
+    places = f"{counted(len(spare), 'place')} that no failing test needs: {where}"
     if report.reduced_patch is None:
         return [f"dropped {places}"]
     return [f"it changes {places}", f"a smaller patch without them: {report.reduced_patch}"]

@@ -220,7 +220,7 @@ def _not_found(path: Path) -> NodeFailed:
         hint = f"; did you mean {close!r}?" if close else ""
     else:
         empty = path.parent.is_dir()
-        hint = f"; {path.parent} {'is empty' if empty else 'is not a directory that can be read'}"
+        hint = f"; {path.parent} {'is empty' if empty else 'is not a readable directory'}"
     return _failed(f"there is no file {path}{hint}", "file_not_found", path, available=names)
 
 
