@@ -77,7 +77,7 @@ env = ["DATABASE_URL"]
 """
 
 #: What is said of a variable that cannot be set.
-NO_NAME = "is no name of a variable: one is not empty, and holds no = or null character"
+NO_NAME = "is not a name of a variable: one is not empty, and holds no = or null character"
 
 EXPECTED = Config(
     checks={
@@ -347,12 +347,12 @@ class TestMistakes:
             (
                 "[checks.a]\ncommand = 'x'\nmode = 'requird'\n",
                 "3: checks.a.mode: invalid enum value 'requird' (did you mean 'required'?); "
-                "there are: required, informational",
+                "available: required, informational",
             ),
             (
                 "[sandbox]\nkind = 'worktre'\n",
                 "2: sandbox.kind: invalid enum value 'worktre' (did you mean 'worktree'?); "
-                "there are: worktree, copy",
+                "available: worktree, copy",
             ),
             (
                 "[fixers]\norder = ['tool', 'agnet']\n",
@@ -547,7 +547,7 @@ class TestMistakes:
         assert "(at" not in message
 
     def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
-        assert complaint(tmp_path, b"[policy]\n# \xff\n") == "2: is not text in UTF-8"
+        assert complaint(tmp_path, b"[policy]\n# \xff\n") == "2: is not UTF-8 text"
 
     def test_nesting_without_end(self, tmp_path: Path) -> None:
         text = "a = " + "[" * 100_000
@@ -654,12 +654,12 @@ class TestPlans:
             (
                 "[plans]\nprofile = 'atuo'\n",
                 "2: plans.profile: there is no profile 'atuo' (did you mean 'auto'?); "
-                f"there are: {', '.join(PROFILES)}",
+                f"available: {', '.join(PROFILES)}",
             ),
             (
                 "[plans]\nsandbox = 'non'\n",
                 "2: plans.sandbox: invalid enum value 'non' (did you mean 'none'?); "
-                "there are: worktree, copy, none",
+                "available: worktree, copy, none",
             ),
             (
                 "[plans]\nvalidation_retry_limit = 101\n",
@@ -681,7 +681,7 @@ class TestPlans:
             (
                 "[plans.profiles.ours]\nbase = 'rewiev'\n",
                 "2: plans.profiles.ours.base: there is no profile 'rewiev' (did you mean 'review'?)"
-                f"; there are: {', '.join(PROFILES)}",
+                f"; available: {', '.join(PROFILES)}",
             ),
             (
                 "[plans.profiles.ours]\nbase = 3\n",
@@ -690,7 +690,7 @@ class TestPlans:
             (
                 "[plans.profiles.ours]\n[plans.profiles.mine]\nbase = 'ours'\n",
                 "3: plans.profiles.mine.base: there is no profile 'ours'; "
-                f"there are: {', '.join(PROFILES)}",
+                f"available: {', '.join(PROFILES)}",
             ),
             (
                 "[plans.profiles.auto]\nmax_cost = 1\n",
@@ -700,7 +700,7 @@ class TestPlans:
             (
                 "[plans.validations.a]\nkind = 'lint'\n[plans.validations.b]\nkind = 'lnt'\n",
                 "4: plans.validations.b.kind: invalid enum value 'lnt' (did you mean 'lint'?); "
-                "there are: command, tests, lint, types, coverage, security, callable",
+                "available: command, tests, lint, types, coverage, security, callable",
             ),
             (
                 "[plans.validations.a]\n",

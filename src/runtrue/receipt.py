@@ -151,18 +151,18 @@ def read_receipt(file: Path) -> Receipt:
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     except msgspec.DecodeError as error:
-        raise UsageError(f"{file} is no receipt: it is not JSON ({error})") from error
+        raise UsageError(f"{file} is not a receipt: it is not JSON ({error})") from error
     return _from_statement(statement, file)
 
 
 def _from_statement(statement: Any, file: Path) -> Receipt:
     try:
         if (statement["_type"], statement["predicateType"]) != (_STATEMENT, _PREDICATE):
-            raise UsageError(f"{file} is no receipt: it is a statement about something else")
+            raise UsageError(f"{file} is not a receipt: it is a statement about something else")
         receipt = msgspec.convert(statement["predicate"][_OURS], Receipt)
         subject = statement["subject"][0]["digest"]["gitTree"]
     except (KeyError, IndexError, TypeError, msgspec.ValidationError) as error:
-        raise UsageError(f"{file} is no receipt of runtrue: {error}") from error
+        raise UsageError(f"{file} is not a receipt of runtrue: {error}") from error
     if subject != receipt.tree:
         raise UsageError(f"{file} contradicts itself: it names two trees")
     return receipt

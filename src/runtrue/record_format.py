@@ -25,8 +25,8 @@ def recorded_request(run: RunRow, form: type[T]) -> T:
     except msgspec.ValidationError:
         pass
     raise FlowChanged(
-        f"run {run.id} was recorded by another version of runtrue, and this one cannot go on with "
-        f"it: start it again with `{_command_of(run)}`, and clear this one away with "
+        f"run {run.id} was recorded by another version of runtrue, which this one cannot "
+        f"continue: start it again with `{_command_of(run)}`, and remove this one with "
         f"`runtrue runs cancel {run.id}`"
     )
 
@@ -37,7 +37,7 @@ def _command_of(run: RunRow) -> str:
     place = shlex.quote(found["project"])
     if run.kind == "plan":
         what = shlex.quote(found["source"] or found["instruction"])
-        return f"cd {place} && runtrue plan use {what}"
+        return f"cd {place} && runtrue plan new {what}"
     task = run.input.get("task")
     if isinstance(task, dict):
         words = shlex.quote(str(task.get("requirement", "")))

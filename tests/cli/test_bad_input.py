@@ -113,7 +113,7 @@ def test_an_unknown_run_says_which_are_the_latest(
     first = machine.runtrue("fix", "--json", cwd=make_project(LINT_ONLY)).json["run_id"]
     done = machine.runtrue("runs", "show", "zzz")
     assert done.code == 2
-    assert f"the latest are: {first}" in one_sentence(done)
+    assert f"latest runs: {first}" in one_sentence(done)
     nobody = machine.runtrue("runs", "show", "")
     assert nobody.code == 2
     assert "cannot be empty" in one_sentence(nobody)
@@ -236,7 +236,7 @@ def test_what_the_machine_refuses_is_one_sentence(
 def test_names_that_are_no_text_are_refused(machine: Machine, make_project: MakeProject) -> None:
     done = machine.runtrue("fix", "--check", "echo \udcff", cwd=make_project(LINT_ONLY))
     assert done.code == 2
-    assert "is not text in UTF-8" in one_sentence(done)
+    assert "is not UTF-8 text" in one_sentence(done)
 
 
 def test_a_config_that_is_no_file_is_a_mistake_and_not_an_absence(

@@ -106,7 +106,7 @@ def test_the_result_goes_to_stdout_and_the_story_to_stderr(
         "$.login",
         "running again",
         "passed",
-        "keep it:",
+        "save it:",
     ]
     places = [story.find(part) for part in parts]
     assert places == sorted(places), story
@@ -145,7 +145,7 @@ def test_on_a_terminal_saving_is_offered_with_yes_for_a_default(
     workflows = machine.runtrue("list", "--json").json["workflows"]
     assert bool(workflows) is saved
     assert ("run it again: runtrue run" in terminal.screen) is saved
-    assert ("keep it: runtrue save" in terminal.screen) is not saved
+    assert ("save it: runtrue workflow save" in terminal.screen) is not saved
 
 
 # -- no double firing ---------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_what_was_sent_before_a_failure_is_told(machine: Machine, api: Api) -> N
     url = api.on("POST /orders", {"number": 7})
     done = machine.runtrue("do", f"post item=book to {url} and extract shoe size")
     assert done.code == 1
-    assert "already done: post; a new run does it again" in done.err
+    assert "already done: post; a new run would do it again" in done.err
 
 
 # -- other targets ------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_a_result_is_not_lost_because_saving_fails(machine: Machine, api: Api, t
     assert (done.json["saved"], "cannot save" in done.json["save_error"]) == (None, True)
     plain = machine.runtrue("do", task, "--save", "mine")
     assert json.loads(plain.out)["username"] == "torvalds"
-    assert "keep it: runtrue save --run" in plain.err
+    assert "save it: runtrue workflow save --run" in plain.err
 
 
 def test_what_servers_say_cannot_command_the_terminal(machine: Machine, api: Api) -> None:

@@ -45,7 +45,7 @@ def test_a_diff_is_shown_and_nothing_is_applied_without_being_told_to(
     assert done.code == 0
     assert "-import os" in done.out
     assert content(project) == before
-    command = done.out.partition("to apply: ")[2].strip()
+    command = done.out.partition("apply it with: ")[2].strip()
     subprocess.run(shlex.split(command), cwd=machine.home, check=True)
     assert "import os" not in (project / "shop.py").read_text()
 

@@ -66,7 +66,7 @@ def test_with_nothing_but_old_findings_it_is_said_how_to_have_them_fixed(
     assert done.code == 0, done.said
     assert "ruff passes, 1 known before" in done.out
     assert "to fix them: runtrue fix --check ruff" in done.out
-    assert "nothing had to be changed" in done.out
+    assert "no change was needed" in done.out
     assert content(project) == before
     assert machine.runtrue("fix", "--apply", "--check", "ruff", cwd=project).code == 0
     assert (project / "app.py").read_text() == ""

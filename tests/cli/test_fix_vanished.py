@@ -121,7 +121,7 @@ def test_an_agent_that_edits_only_judges_is_refused_and_the_reason_said(
     report = refused(machine, make_project(PROJECT), agent)
     assert (report["status"], report["restored"]) == ("failed", [judge])
     shown = machine.runtrue("runs", "show").out
-    assert "failed: the fixer changed only files that judge the fix" in shown
+    assert "failed: the fixer changed only tests and check settings, which judge the fix" in shown
     assert f"undone: edits to {judge}" in shown
 
 

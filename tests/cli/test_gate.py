@@ -81,15 +81,18 @@ def test_without_a_repository_nothing_can_be_judged(
 ) -> None:
     done = machine.runtrue("gate", cwd=make_project(SHOP, git=False))
     assert (done.code, done.out) == (2, "")
-    assert "is in no git repository" in done.err
+    assert "is not in a git repository" in done.err
     assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({}, "nothing differs from HEAD"),
-        ({"README.md": "# more\n", "docs/use.rst": "Use it.\n"}, "only documents differ from HEAD"),
+        ({}, "nothing changed since HEAD"),
+        (
+            {"README.md": "# more\n", "docs/use.rst": "Use it.\n"},
+            "only documents changed since HEAD",
+        ),
     ],
 )
 def test_where_there_is_nothing_to_run_it_says_so_and_is_ready(
@@ -291,7 +294,7 @@ def test_a_check_that_cannot_run_is_not_the_fault_of_the_code(
     write(project, READY)
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2
-    assert "cause: something outside of the code failed" in done.err
+    assert "cause: something outside the code failed" in done.err
     assert "no change to the code can fix this" in done.err
 
 
@@ -387,7 +390,7 @@ def test_where_there_never_was_a_test_the_gate_asks_for_one(
     write(project, {"shop.py": SHOP["shop.py"]})
     held = machine.runtrue("gate", "--check", "python -m pytest", cwd=project)
     assert held.code == 2
-    assert "there is no test to run, so that nothing is proven" in held.err
+    assert "there is no test to run, so nothing is proven" in held.err
     assert "to do: add a test that the check finds" in held.err
 
 
@@ -469,7 +472,7 @@ def test_a_change_is_judged_by_the_configuration_before_it(
     write(project, {**WRONG, "runtrue.toml": '[checks.tests]\ncommand = "true"\n'})
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2
-    assert "runtrue.toml is part of the change, so that it is judged by" in done.err
+    assert "runtrue.toml is part of the change, so it is judged by" in done.err
     assert "AssertionError (pytest)" in done.err
 
 
@@ -491,11 +494,11 @@ def test_a_change_cannot_weaken_the_command_that_judges_it(
     write(project, {**WRONG, file: weaker, "other/test_other.py": other})
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2
-    assert "the change alters how tests are run, so that pytest is run as in HEAD" in done.err
+    assert "the change alters how tests run, so pytest is run as in HEAD" in done.err
     assert "AssertionError (pytest)" in done.err
     # A person may name another.
     done = machine.runtrue("gate", "--check", "python -m pytest -q other", cwd=project)
-    assert "so that pytest is run as in" not in done.err
+    assert "so pytest is run as in" not in done.err
 
 
 def test_a_change_may_bring_the_first_way_to_run_tests(
@@ -538,7 +541,7 @@ def test_a_memory_that_cannot_be_kept_is_told(machine: Machine, make_project: Ma
     (machine.home / ".runtrue" / "memory.db").mkdir(parents=True)
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 0
-    assert "runtrue gate: what was found is not remembered: " in done.err
+    assert "runtrue gate: could not save findings to memory: " in done.err
 
 
 def test_deleting_code_that_tests_need_is_a_change(
@@ -574,7 +577,7 @@ def test_commits_are_judged_from_where_the_base_was_left(
     git(project, "commit", "-qm", "other")
     base = git(project, "rev-parse", "--abbrev-ref", "HEAD").strip()
     git(project, "checkout", "-q", "work")
-    assert "nothing differs" in machine.runtrue("gate", cwd=project).err
+    assert "nothing changed" in machine.runtrue("gate", cwd=project).err
     done = machine.runtrue("gate", "--base", base, "--json", cwd=project)
     assert done.code == 2
     assert done.json["changed"] == ["shop.py", "tests/test_shop.py"]
@@ -588,7 +591,7 @@ def test_only_what_is_below_the_project_is_judged(
 ) -> None:
     top = make_project({**{f"app/{file}": text for file, text in SHOP.items()}, "x.py": "x = 1\n"})
     write(top, {"x.py": "x = 2\n"})
-    assert "nothing differs" in machine.runtrue("gate", "app", cwd=top).err
+    assert "nothing changed" in machine.runtrue("gate", "app", cwd=top).err
     write(top / "app", READY)
     report = machine.runtrue("gate", "app", "--json", cwd=top).json
     assert report["ready"] is True
@@ -692,7 +695,7 @@ def test_an_allowed_skip_is_told_and_recorded_with_its_reason(
     write(project, WRONG)
     done = machine.runtrue("gate", "--skip", "the network is down", "--json", cwd=project)
     assert done.code == 0
-    assert "not judged: the network is down" in done.err
+    assert "not checked: the network is down" in done.err
     assert (done.json["ready"], done.json["skipped"]) == (True, "the network is down")
     assert done.json["status"] == "aborted"
     shown = machine.runtrue("runs", "show")
@@ -736,7 +739,7 @@ def test_an_interrupted_gate_leaves_no_sandbox_behind(
         assert machine.runtrue("gate", cwd=project).code == 0
     else:
         assert running.returncode == 130
-        assert err == "runtrue gate: interrupted, so nothing was judged; run it again\n"
+        assert err == "runtrue gate: interrupted before a verdict; run it again\n"
         report = json.loads(out)
         assert (report["status"], report["ready"]) == ("cancelled", False)
     assert sandboxes(machine) == []

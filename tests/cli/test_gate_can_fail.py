@@ -61,7 +61,7 @@ def test_a_test_that_notices_no_edit_is_refused_where_that_is_required(
     head = "1. tests/test_discount.py: tests_cannot_fail (tests_can_fail) "
     assert f"{head}[tests/test_discount.py::test_idle]\n" in done.err
     assert "in discount.py:5" in done.err
-    assert "to do: have the test assert what the code returns" in done.err
+    assert "to do: make the test assert what the code returns" in done.err
 
 
 def test_it_is_reported_by_default_and_holds_nobody_back(

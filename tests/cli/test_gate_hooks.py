@@ -299,7 +299,7 @@ def test_a_commit_of_a_part_is_judged_as_it_is_staged(
     assert refused.code != 0
     assert "AssertionError" in refused.err
     assert machine.runtrue("gate", "--staged", cwd=project).code == 2
-    assert "nothing differs from HEAD" in machine.runtrue("gate", cwd=project).err
+    assert "nothing changed since HEAD" in machine.runtrue("gate", cwd=project).err
 
 
 def test_where_no_working_tree_can_be_made_a_part_is_refused(
@@ -349,7 +349,7 @@ def test_a_hook_that_could_judge_nothing_is_not_installed(
     project = make_project(SHOP, git=False)
     done = install(machine, tool, project)
     assert (done.code, done.out) == (2, "")
-    assert "is in no git repository" in done.err
+    assert "is not in a git repository" in done.err
     assert not (project / ".claude").exists()
     assert not (project / CONFIG).exists()
 
@@ -424,7 +424,7 @@ def test_options_that_would_not_be_written_into_a_hook_are_refused(
     before = everything(project)
     done = machine.runtrue("gate", "--install", "git", *words, cwd=project)
     assert done.code == 2
-    assert f"{words[0]} would not be part of the hook" in done.err
+    assert f"{words[0]} has no effect on the hook" in done.err
     assert everything(project) == before
 
 
@@ -568,7 +568,7 @@ def test_without_runtrue_on_the_path_this_installation_is_named(
     project = make_project(SHOP)
     done = machine.runtrue("gate", "--install", tool, cwd=project, env={"PATH": "/usr/bin:/bin"})
     assert done.code == 0
-    assert "holds on this machine only" in done.out
+    assert "exists on this machine only" in done.out
     bin_directory = str(Path(machine.argv()[0]).parent)
     text = (project / (SETTINGS if tool == "claude-code" else CONFIG)).read_text()
     assert f"{bin_directory}/runtrue gate" in text

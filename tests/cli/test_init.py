@@ -45,7 +45,7 @@ def test_what_was_found_is_written_with_its_reason(
     assert f"wrote {project}/runtrue.toml" in done.out
     again = machine.runtrue("init", cwd=project)
     assert again.code == 2
-    assert "is there already; replace it with --force" in again.err
+    assert "exists already; --force replaces it" in again.err
 
 
 @pytest.mark.parametrize("files", [BY_TOX, LINT_ONLY, ODD])
@@ -88,7 +88,7 @@ def test_settings_in_pyproject_are_not_replaced_by_chance(
     project = make_project({**BY_TOX, "pyproject.toml": "[tool.runtrue.policy]\nmax_attempts = 2"})
     done = machine.runtrue("init", project)
     assert done.code == 2
-    assert "has [tool.runtrue], which runtrue.toml would replace" in done.err
+    assert "has [tool.runtrue], which runtrue.toml would override" in done.err
 
 
 def test_nothing_is_written_where_nothing_was_found(

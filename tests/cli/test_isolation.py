@@ -63,7 +63,7 @@ def test_by_default_the_strongest_level_is_used_and_recorded(
     doctor = machine.runtrue("doctor", cwd=project)
     line = next(line for line in doctor.out.splitlines() if " isolation " in line)
     assert "bubblewrap (at least landlock); " in line
-    assert line.endswith("no network; there is landlock, process as well")
+    assert line.endswith("no network; also available: landlock, process")
 
 
 @pytest.mark.parametrize("level", LEVELS)

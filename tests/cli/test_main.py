@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import runtrue
 from runtrue.cli.doctor import doctor
-from runtrue.cli.main import COMMANDS, OLDER
+from runtrue.cli.main import COMMANDS, JOBS, OLDER
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject
 from tests.trusting import trust_all
 
@@ -32,8 +32,13 @@ def test_help_lists_every_command_and_shows_examples(machine: Machine) -> None:
 def test_every_command_in_the_table_exists_and_has_the_help_the_table_says(name: str) -> None:
     module, _, attribute = COMMANDS[name][0].partition(":")
     command = getattr(import_module(module), attribute)
-    assert command.name == name
+    assert command.name == name or OLDER.get(name)
     assert command.get_short_help_str(200) == COMMANDS[name][1]
+
+
+def test_every_command_has_a_job_or_is_an_older_name() -> None:
+    listed = [name for names in JOBS.values() for name in names]
+    assert sorted([*listed, *OLDER]) == sorted(COMMANDS), "add a new command to JOBS"
 
 
 def test_help_imports_neither_the_loops_nor_the_displays(machine: Machine) -> None:

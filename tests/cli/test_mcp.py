@@ -59,7 +59,7 @@ def test_a_server_is_added_asked_used_and_removed(machine: Machine, here: Path) 
     assert machine.runtrue("mcp", "remove", "time").code == 0
     gone = machine.runtrue("mcp", "tools", "time", "--json")
     assert (gone.code, gone.json["status"]) == (2, "failed")
-    assert "there is no MCP server 'time'; there are: none" in gone.err
+    assert "there is no MCP server 'time'; available: none" in gone.err
 
 
 def test_tools_are_asked_of_the_server_and_not_of_memory(machine: Machine, here: Path) -> None:
@@ -87,9 +87,9 @@ def test_tools_are_asked_of_the_server_and_not_of_memory(machine: Machine, here:
     [
         (["x"], "say how to reach 'x'"),
         (["a/b", "true"], "'a/b' cannot be the name of a server"),
-        (["x", "http://localhost/", "arg"], "neither arguments nor --env"),
+        (["x", "http://localhost/", "arg"], "not arguments or --env"),
         (["x", "true", "--header", "A=b"], "takes --env, not --header"),
-        (["x", "true", "--env", "A"], "'A' gives no variable: write KEY=VALUE"),
+        (["x", "true", "--env", "A"], "'A': write the variable as KEY=VALUE"),
         (["taken", "true"], "there is already a server 'taken'"),
     ],
 )

@@ -71,7 +71,7 @@ def repair(machine: Machine) -> str:
 def test_an_empty_memory_says_how_it_fills(machine: Machine, command: list[str]) -> None:
     done = machine.runtrue("memory", *command)
     assert (done.code, done.err) == (0, "")
-    assert "nothing is remembered yet" in done.out
+    assert "no memory yet" in done.out
     assert "runtrue fix" in done.out
     assert not (machine.home / ".runtrue").exists()
 
@@ -81,7 +81,7 @@ def test_everything_is_listed_within_the_width_of_a_terminal(full: Machine) -> N
     assert [line.split()[0] for line in out.splitlines()] == [
         *("fixes", "fix-1", "failures", "failure-1", "failure-2", "repairs", repair(full)),
     ]
-    assert "held 2 of 2" in out
+    assert "worked 2 of 2" in out
     assert "user name → $.login" in out
     assert all(len(line) <= 80 and "\x1b" not in line for line in out.splitlines())
     wide = full.runtrue("memory", "list", env={"COLUMNS": "200"}).out
@@ -119,7 +119,7 @@ def test_search_finds_what_says_nearly_the_same(full: Machine) -> None:
     assert [(one["failure"]["id"], one["fixes"][0]["id"]) for one in found] == [
         ("failure-1", "fix-1")
     ]
-    assert "no known failure is like that" in full.runtrue("memory", "search", "moonlight").out
+    assert "no similar failure known" in full.runtrue("memory", "search", "moonlight").out
 
 
 def test_a_fix_is_shown_with_its_diff_and_what_may_vary(full: Machine) -> None:
@@ -134,7 +134,7 @@ def test_a_fix_is_shown_with_its_diff_and_what_may_vary(full: Machine) -> None:
 
 def test_a_failure_and_a_repair_are_shown(full: Machine) -> None:
     failure = full.runtrue("memory", "show", "failure-1")
-    assert "fix-1  held 2 of 2" in failure.out
+    assert "fix-1  worked 2 of 2" in failure.out
     assert full.runtrue("memory", "show", "failure-1", "--json").json["fixes"][0]["id"] == "fix-1"
     name = repair(full)
     data = full.runtrue("memory", "show", name, "--json").json
@@ -148,8 +148,8 @@ def test_a_failure_and_a_repair_are_shown(full: Machine) -> None:
         ("fix-9", "there is no fix-9"),
         ("failure-9", "there is no failure-9"),
         ("repair-00000000", "there is no repair-00000000"),
-        ("12", "'12' is no id"),
-        ("fix-" + "9" * 40, "is no id"),
+        ("12", "'12' is not an id"),
+        ("fix-" + "9" * 40, "is not an id"),
     ],
 )
 @pytest.mark.parametrize("command", ["show", "forget"])
@@ -195,10 +195,10 @@ def test_some_of_it_is_forgotten(
 
 
 def test_a_repair_is_forgotten_and_so_is_everything(full: Machine) -> None:
-    assert full.runtrue("memory", "forget", repair(full)).out == "forgot 1 thing\n"
-    assert full.runtrue("memory", "forget", "--all", "--yes").out == "forgot 3 things\n"
+    assert full.runtrue("memory", "forget", repair(full)).out == "forgot 1 entry\n"
+    assert full.runtrue("memory", "forget", "--all", "--yes").out == "forgot 3 entries\n"
     assert left(full) == set()
-    assert "nothing is remembered yet" in full.runtrue("memory", "list").out
+    assert "no memory yet" in full.runtrue("memory", "list").out
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_a_repair_is_forgotten_and_so_is_everything(full: Machine) -> None:
         (["--all"], "add --yes"),
         (["--all", "--json"], "add --yes"),
         (["--older-than", "1"], "add --yes"),
-        ([], "say what to forget"),
-        (["fix-1", "--all", "--yes"], "say what to forget"),
+        ([], "pass one or more ids"),
+        (["fix-1", "--all", "--yes"], "pass one or more ids"),
         (["fix-1", "fix-9"], "there is no fix-9"),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_time_too_far_away_is_refused(text: str) -> None:
 def test_an_empty_time_is_refused_and_not_passed_over(machine: Machine) -> None:
     done = machine.runtrue("metrics", "--since", "")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "--since '' is no time" in done.err
+    assert "--since '' is not a time" in done.err
 
 
 @pytest.mark.parametrize("metrics", [{}, {"attempts": "many"}, [1, 2]])

@@ -95,7 +95,7 @@ def test_the_result_goes_to_stdout_and_the_rest_to_stderr(machine: Machine, tmp_
         (["shell", "comand=ls"], ["'command' of 'shell' is missing", "did you mean 'command'?"]),
         (["shell", "command=true", "timeout=soon"], ["'timeout' must be a number, not 'soon'"]),
         (["shell", "command=true", "timeout=-1"], ["/nodes/0/params/timeout: "]),
-        (["shell", "true"], ["'true' gives no param: write KEY=VALUE"]),
+        (["shell", "true"], ["'true': write the param as KEY=VALUE"]),
         (["http", "url=http://x", "headers=[]"], ["'headers' must be an object"]),
     ],
 )

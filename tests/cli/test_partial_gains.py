@@ -118,7 +118,7 @@ def test_the_diff_of_a_run_that_passed_can_be_applied_later(
     assert machine.runtrue("runs", "show", "--json").json["applied"] is True
     again = machine.runtrue("runs", "apply")
     assert again.code == 2
-    assert "is applied already" in again.err
+    assert "is already applied" in again.err
     # Taken back by hand, it can be applied once more.
     subprocess.run(["git", "checkout", "-q", "shapes.py"], cwd=project, check=True)
     assert machine.runtrue("runs", "apply").code == 0

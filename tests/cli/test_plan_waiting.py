@@ -105,7 +105,7 @@ def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_compl
     (sandbox / ".model.py.swp").write_text("left over\n")
     asked = plans.run("prompt", waiting, "I set the rate")
     assert asked.code == 3, asked.said
-    assert "the sandbox was edited: .model.py.swp, model.py, not allowed" in asked.out
+    assert "is this edit of the sandbox allowed? .model.py.swp, model.py, not allowed" in asked.out
     refused = plans.run("prompt", waiting, "yes", "--allow", "model.py")
     assert (refused.code, "say `yes`" in refused.err) == (2, True)
     assert plans.run("apply").code == 2
@@ -123,7 +123,7 @@ def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_compl
 def test_runs_resume_answers_like_plan_prompt(plans: Plans, waiting: str) -> None:
     unsaid = plans.machine.runtrue("runs", "resume", waiting)
     assert unsaid.code == 2
-    assert f"runtrue plan prompt {waiting}" in unsaid.err
+    assert f"runtrue plan answer {waiting}" in unsaid.err
     said = "yes"
     done = plans.machine.runtrue("runs", "resume", waiting, "--answer", said, "--json")
     assert done.code == 0, done.said
@@ -183,7 +183,7 @@ def test_counters_are_as_they_were_after_a_kill_in_the_middle_of_a_fix(plans: Pl
     assert driven["plan"]["budget"]["fixes"] == {"two": 1}
     second = plans.run("execute", plan_id)
     assert second.code == 1
-    assert f"is being driven by process {driver.pid}" in second.err
+    assert f"is already running in process {driver.pid}" in second.err
     assert plans.run("diff").out.count("+one") == 1
     driver.kill()
     driver.communicate()
@@ -223,7 +223,7 @@ def test_cancelling_stops_the_driver_and_keeps_the_sandbox(plans: Plans) -> None
         (("use", "none.yaml"), "none.yaml"),
         (("use", "  "), "the instruction is empty"),
         (("use", "do it", "--path", "nowhere"), "nowhere does not exist"),
-        (("use", "do it"), "there is nothing to make a strategy with"),
+        (("use", "do it"), "nothing can write a strategy"),
         (("use", "do it", "--agent", "true", "--profile", "bold"), "bold"),
         (("status",), "there are no plans yet"),
         (("cancel", "abc"), "there are no plans yet"),
@@ -254,7 +254,7 @@ def test_what_cannot_be_done_to_a_plan_where_it_stands_is_refused(
     plans.run("cancel", queued)
     assert "over (cancelled)" in refusal("execute", queued)
     fix = plans.machine.runtrue("fix", "--check", "true", "--json", cwd=plans.project).json
-    assert "is no plan" in refusal("status", fix["run_id"])
+    assert "is not a plan" in refusal("status", fix["run_id"])
 
 
 def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plans: Plans) -> None:
@@ -262,7 +262,7 @@ def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plan
     path = plans.file("true", HAS_TWO, strategy={"steps": [step]}, automation_profile="cautious")
     done = plans.run("use", path)
     assert done.code == 3, done.said
-    assert "a step cannot be done as the strategy says" in done.out
+    assert "a step cannot be carried out as planned" in done.out
     assert "it is given no time ([fixers.search] seconds" in done.out
 
 
@@ -304,9 +304,9 @@ def test_without_a_sandbox_it_is_said_that_the_files_are_changed_already(plans: 
     path = plans.file("echo two > handler.py", HAS_TWO, automation_profile=profile, sandbox="none")
     complete = plans.run("use", path)
     assert complete.code == 0, complete.said
-    assert "the changes are in your files already" in complete.out
+    assert "your files already have the changes" in complete.out
     plan_id = complete.out.split()[1].rstrip(":")
-    assert "your files stay as they are now" in plans.run("cancel", plan_id).out
+    assert "your files stay as they are" in plans.run("cancel", plan_id).out
 
 
 def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(

@@ -150,7 +150,7 @@ def test_a_signature_of_somebody_known_confirms_it(
     ("content", "said"),
     [
         ("{", "it is not JSON"),
-        ("[]", "is no receipt"),
+        ("[]", "is not a receipt"),
         ('{"_type": "x", "predicateType": "y"}', "about something else"),
     ],
 )

@@ -163,8 +163,8 @@ def test_a_run_that_is_being_driven_is_not_driven_twice(
     driver = start_and_wait_until_the_agent_runs(machine, held, tmp_path)
     refused = machine.runtrue("runs", "resume")
     assert refused.code == 1
-    assert f"is being driven by process {driver.pid}" in refused.err
-    assert "driven by" not in machine.runtrue("runs", "list").said
+    assert f"is already running in process {driver.pid}" in refused.err
+    assert "running in" not in machine.runtrue("runs", "list").said
     taken_over = machine.runtrue("runs", "resume", "--force", "--json")
     assert taken_over.code == 0, taken_over.said
     driver.communicate(timeout=60)
@@ -252,7 +252,7 @@ def test_an_answer_to_a_run_that_has_ended_is_refused(
     refused = machine.runtrue("runs", "resume", run_id, "--answer", "x", *as_json)
     assert refused.code == 2
     (sentence,) = refused.err.splitlines()
-    assert f"run {run_id} has ended (passed), so that the answer was not used" in sentence
+    assert f"run {run_id} has ended (passed), so the answer was not used" in sentence
     if as_json:
         assert refused.json["error"] in sentence
     assert machine.runtrue("runs", "resume", run_id, *as_json).code == 0

@@ -111,7 +111,7 @@ def test_everything_that_is_wrong_with_the_inputs_is_told_at_once(
     assert done.err.splitlines() == [
         "runtrue: input 'name' is missing (a string: Who is greeted)",
         "input 'times' is missing (an integer: How often)",
-        "there is no input 'tiems' (did you mean 'times'?); there are: "
+        "there is no input 'tiems' (did you mean 'times'?); available: "
         "name, times, loud, ratio, tags, data, free, text",
         "input 'loud' must be true or false, not 'maybe'",
         "input 'data' must be an object in JSON, such as {\"a\": 1}, not '[1'; it is not valid "
@@ -123,7 +123,7 @@ def test_everything_that_is_wrong_with_the_inputs_is_told_at_once(
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["text"], "'text' gives no input: write KEY=VALUE"),
+        (["text"], "'text': write the input as KEY=VALUE"),
         (["=text"], "'=text' gives no input"),
         (["name=a", "name=b"], "the input 'name' is given twice"),
         (["--", "--name"], "'--name' gives no input"),
@@ -170,7 +170,7 @@ def test_stdin_may_be_closed_or_no_text_or_never_end(machine: Machine, here: Pat
     assert shell(f"{line} <&-").returncode == 0
     binary = shell(f"printf '\\377' | {line}")
     assert binary.returncode == 2
-    assert binary.stderr == "runtrue: what is piped in is not text in UTF-8\n"
+    assert binary.stderr == "runtrue: standard input is not UTF-8 text\n"
     # Who does not ask for stdin does not wait for it either.
     reading, writing = os.pipe()
     unasked = subprocess.run(
@@ -271,14 +271,14 @@ def test_on_a_terminal_a_list_is_a_table_and_progress_is_told(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("greeet", "no workflow 'greeet' is saved (did you mean 'greet'?); there are: greet"),
+        ("greeet", "no workflow 'greeet' is saved (did you mean 'greet'?); available: greet"),
         ("greeet.yaml", "greeet.yaml: there is no such file; did you mean greet.yaml"),
         ("nowhere/greet.yaml", "there is no such file, nor a directory nowhere"),
         ("folder.yaml", "folder.yaml: is a directory, not a file"),
         ("empty.yaml", "empty.yaml: is empty"),
         ("broken.json", "broken.json:2:10: is not valid JSON"),
         ("broken.yaml", "broken.yaml:2:4: "),
-        ("latin.yaml", "latin.yaml:2:1: is not text in UTF-8"),
+        ("latin.yaml", "latin.yaml:2:1: is not UTF-8 text"),
         ("list.json", "list.json:1: the workflow: a workflow is an object with `nodes`"),
         ("/dev/zero", "is too large"),
         ("", "'' cannot be the name of a workflow"),

@@ -35,7 +35,7 @@ def test_a_project_of_checks_and_restrictions_asks_for_nothing(
     project = make_project({"runtrue.toml": f"{CHECKS}{strict}", "a.py": ""})
     done = machine.runtrue("trust", cwd=project)
     assert (done.code, done.err) == (0, "")
-    assert done.out == f"{project} asks for nothing that needs your agreement\n"
+    assert done.out == f"{project} needs no agreement from you\n"
     fixed = machine.runtrue("fix", cwd=project)
     assert (fixed.code, "trust" in fixed.said) == (0, False)
 

@@ -46,7 +46,7 @@ def test_a_field_renamed_on_the_server_is_healed_after_a_yes_and_rolled_back(
     saved: Machine, api: Api
 ) -> None:
     healthy = saved.runtrue("heal", "user")
-    assert (healthy.code, healthy.out) == (0, "user: it passes: there is nothing to heal\n")
+    assert (healthy.code, healthy.out) == (0, "user: it passes; nothing to heal\n")
     api.on(USER, {"user_login": "ada", "name": "Ada Lovelace", "id": 7})
     failed = saved.runtrue("run", "user")
     assert failed.code == 1
@@ -104,7 +104,7 @@ def test_a_change_by_hand_is_a_version_and_a_missing_one_is_named(saved: Machine
     assert notes == ["changed by hand", "saved"]
     missing = saved.runtrue("workflow", "rollback", "user", "9")
     assert missing.code == 2
-    assert "'user' has no version 9; there are: 1, 2" in one_sentence(missing)
+    assert "'user' has no version 9; available: 1, 2" in one_sentence(missing)
     nothing = saved.runtrue("workflow", "history", "nobody")
     assert nothing.code == 2
     assert "no workflow 'nobody' is saved" in one_sentence(nothing)

@@ -166,7 +166,7 @@ def test_only_one_process_drives_a_run(machine: Machine, here: Path) -> None:
     assert machine.runtrue("runs", "show", "--json").json["driven"] is True
     refused = machine.runtrue("runs", "resume")
     assert refused.code == 1
-    assert f"is being driven by process {command.pid}" in refused.err
+    assert f"is already running in process {command.pid}" in refused.err
     assert machine.runtrue("runs", "cancel").code == 0
     command.communicate(timeout=60)
     assert command.returncode != 0

@@ -227,7 +227,7 @@ FAILING: dict[str, list[dict[str, Any]]] = {
         node("a", "shell", command="echo no: $V >&2; exit 3", env={"V": "${env.PASSWORD}"})
     ],
     "a command that is not found": [node("a", "shell", command="x${env.PLAIN}")],
-    "a value that is no number": [node("a", "shell", command="echo $((1 + ${env.PLAIN}))")],
+    "a value that is not a number": [node("a", "shell", command="echo $((1 + ${env.PLAIN}))")],
     "a directory that is not there": [node("a", "shell", command="pwd", cwd="/no/${env.PLAIN}")],
     "a param of another type": [node("a", "shell", command="pwd", timeout="${env.PLAIN}")],
     "an exception": [

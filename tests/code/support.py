@@ -49,7 +49,7 @@ WRONG = {
     "names.py": """
         def initials(name):
             if name.isdigit():
-                raise ValueError("a number is no name")
+                raise ValueError("a number is not a name")
             found = ""
             for part in name.split(" "):
                 found += part[0]

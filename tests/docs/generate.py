@@ -23,7 +23,7 @@ from tests.cli.warm import run_runtrue
 from tests.fixers.search.examples import EXAMPLES
 from tests.isolation.table import table
 
-from .pages import DOCS, README, ROOT, region
+from .pages import DOCS, ROOT, region
 from .sessions import SESSIONS, commands_of, console, normalised, play
 
 
@@ -199,8 +199,13 @@ def _type(value: dict[str, Any]) -> str:
 
 
 SESSION_PARTS = [
-    _session(README, "task"),
-    _session(README, "shop"),
+    _session(DOCS / "loops" / "do.md", "task"),
+    _session(DOCS / "loops" / "fix.md", "shop"),
+    *(_session(DOCS / "tutorial.md", f"tutorial-{part}") for part in ("fix", "gate", "workflow")),
+    *(
+        _session(DOCS / "casebook.md", f"case-{story}")
+        for story in ("deleted-test", "partial", "renamed-field")
+    ),
     _session(DOCS / "loops" / "search.md", "search"),
     _session(DOCS / "loops" / "fix.md", "human"),
     _session(DOCS / "loops" / "fix.md", "regression"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .cast import CAST, record, text_of
 from .generate import OTHER_PARTS, SESSION_PARTS, schema_files
 from .pages import ROOT, with_region
 
@@ -9,6 +10,9 @@ from .pages import ROOT, with_region
 def main() -> None:
     for file, text in schema_files().items():
         file.write_text(text, encoding="utf-8")
+    drawn = record()
+    if text_of(drawn) != text_of(CAST.read_text(encoding="utf-8")):
+        CAST.write_text(drawn, encoding="utf-8")
     for part in (*SESSION_PARTS, *OTHER_PARTS):
         name = f"{part.page.relative_to(ROOT)}: {part.name}"
         # Run ids and times differ always; they alone are no reason to write.

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import socket
 import subprocess
 import tempfile
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 
+from runtrue.cli.demo import users_api
+from runtrue.cli.demo_projects import GREETING, PRICES, SHOP, STOCK
 from tests.project_python import project_path
 
-from .pages import ROOT
-
-
-def _demo() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("demo_run", ROOT / "demo" / "run.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-DEMO = _demo()
-SHOP, PRICES, STOCK = DEMO.SHOP, DEMO.PRICES, DEMO.STOCK
 #: Two projects with the same mistake, under other names.
 SHOP_AND_TILL = {
     **{f"shop/{file}": text for file, text in PRICES.items()},
@@ -148,6 +135,8 @@ def test_free_from_fifty():
 }
 #: Where the pages say that the demo's API is; a session has its own, on a free port.
 API = "http://localhost:8000"
+#: How a session serves files there itself.
+_PORT = "http.server 8000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +151,8 @@ class Session:
     programs: dict[str, str] = field(default_factory=dict)
     #: The API of the demo is there while it is played.
     api: bool = False
+    #: One of its commands serves files at API.
+    serves: bool = False
 
 
 SESSIONS = {
@@ -186,6 +177,79 @@ SESSIONS = {
                 *("cat shop.py", "cat test_shop.py", "cat ruff.toml"),
                 "runtrue fix --check pytest --check ruff",
             ),
+        ),
+        Session("cast", "prices", PRICES, ("runtrue fix --apply", "git diff --stat")),
+        Session(
+            "tutorial-fix",
+            "prices",
+            PRICES,
+            (
+                "cat prices.py",
+                "cat test_prices.py",
+                "runtrue fix",
+                "runtrue runs apply",
+                "git diff --stat",
+            ),
+        ),
+        Session(
+            "tutorial-gate",
+            "prices",
+            PRICES | {"prices.py": PRICES["prices.py"].replace("percent\n", "percent / 100\n")},
+            (
+                "runtrue hooks install git",
+                "printf '\\n\\ndef with_tax(price, percent):\\n"
+                "    return price + price * percent / 100\\n' >> prices.py",
+                "git commit --quiet --all --message 'Add taxes'",
+                "printf 'from prices import with_tax\\n\\n\\ndef test_tax_is_added():\\n"
+                "    assert with_tax(100, 20) == 120\\n\\n\\ndef test_no_tax():\\n"
+                "    assert with_tax(100, 0) == 100\\n' > test_tax.py",
+                "git add test_tax.py prices.py && git commit --quiet --message 'Add taxes'",
+                "git log --oneline --format=%s -1",
+            ),
+        ),
+        Session(
+            "tutorial-workflow",
+            "people",
+            {"users/ada": '{"login": "ada", "bio": "Wrote the first program.", "repos": 3}\n'},
+            (
+                "cat users/ada",
+                "python3 -m http.server 8000 > server.log 2>&1 &",
+                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada",
+                f'runtrue do "fetch {API}/users/ada and extract username and biography" '
+                "--save fetch-user",
+                "runtrue workflow show fetch-user",
+                "runtrue run fetch-user user=ada",
+                "kill $!",
+            ),
+            serves=True,
+        ),
+        Session(
+            "case-deleted-test",
+            "prices",
+            PRICES,
+            ("sed -i '/def test_ten/,/^$/d' test_prices.py", "runtrue gate", "echo $?"),
+        ),
+        Session(
+            "case-partial",
+            "words",
+            PRICES | GREETING,
+            ("runtrue fix", "echo $?", "runtrue runs apply", "git diff --stat"),
+        ),
+        Session(
+            "case-renamed-field",
+            "people",
+            {"users/ada": '{"login": "ada", "bio": "Wrote the first program."}\n'},
+            (
+                "python3 -m http.server 8000 > server.log 2>&1 &",
+                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada",
+                f'runtrue do "fetch {API}/users/ada and extract bio" --save fetch-bio --quiet',
+                "sed -i 's/bio/biography/' users/ada",
+                "runtrue run fetch-bio",
+                "runtrue workflow heal fetch-bio --yes",
+                "runtrue run fetch-bio",
+                "kill $!",
+            ),
+            serves=True,
         ),
         Session(
             "search",
@@ -223,7 +287,7 @@ SESSIONS = {
             (
                 "cat ~/bin/sly-agent",
                 "runtrue fix --agent '~/bin/sly-agent {prompt_file}' 2> /dev/null",
-                "runtrue runs show | grep -m 1 'put back'",
+                "runtrue runs show | grep -m 1 restored",
                 "git status --short",
             ),
             programs={"sly-agent": "#!/bin/sh\nsed -i 's/== 180/== -1800/' test_prices.py\n"},
@@ -264,7 +328,7 @@ SESSIONS = {
                 "cat plan.yaml",
                 "cat handler.py model.py test_total.py",
                 "cat ~/bin/add-tax",
-                "runtrue plan use plan.yaml --profile trusted",
+                "runtrue plan new plan.yaml --profile trusted",
                 "runtrue plan diff",
                 "runtrue plan apply",
             ),
@@ -275,11 +339,11 @@ SESSIONS = {
             "tax",
             TAX | {"runtrue.toml": '[fixers]\norder = ["tool"]\n'},
             (
-                "runtrue plan use plan.yaml",
+                "runtrue plan new plan.yaml",
                 "runtrue plan execute",
                 "echo $?",
                 "plan=$(runtrue plan list | cut -c 1-8)",
-                'runtrue plan prompt $plan "the rate is a fraction" --allow model.py',
+                'runtrue plan answer $plan "the rate is a fraction" --allow model.py',
             ),
             programs={"add-tax": ADD_TO_TOTAL},
         ),
@@ -290,7 +354,7 @@ SESSIONS = {
             (
                 "cat low.yaml",
                 "cat stock.json",
-                "runtrue check low.yaml",
+                "runtrue workflow check low.yaml",
                 "runtrue run low.yaml below=10",
                 "sed -i 's/].name/].title/' low.yaml",
                 "runtrue run low.yaml below=10",
@@ -316,7 +380,7 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
             subprocess.run(["git", *git], cwd=project, env=environment, check=True)
         done = subprocess.run(
             ["/bin/sh"],
-            input=_script(commands).replace(API, address),
+            input=_script(commands).replace(API, address).replace(_PORT, _PORT[:-4] + address[-5:]),
             cwd=project,
             env=environment,
             stdout=subprocess.PIPE,
@@ -329,11 +393,20 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
         shown = (f"$ {c}\n{o}" for c, o in zip(commands, outputs, strict=False))
         # On a slow machine a check may be named again while it runs; a page does not show that.
         told = re.sub(r".*: still running after \d+ s\n", "", "".join(shown))
-        return told.replace(str(home), "~").replace(address, API)
+        told = told.replace(str(home), "~").replace(address, API)
+        return told.replace(_PORT[:-4] + address[-5:], _PORT)
 
 
 def _api(session: Session) -> AbstractContextManager[str]:
-    return DEMO.users_api() if session.api else nullcontext(API)
+    if session.serves:
+        return nullcontext(f"http://localhost:{_free_port()}")
+    return users_api() if session.api else nullcontext(API)
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
 
 
 def console(session: Session) -> str:

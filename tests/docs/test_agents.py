@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from runtrue.cli.demo_projects import PRICES
 from tests.project_python import project_path
 from tests.trusting import trust_all
 
 from .pages import DOCS, Block, blocks
-from .sessions import PRICES
 
 RECIPES = {
     Path(shlex.split(tomllib.loads(block.text)["fixers"]["agent"]["command"])[0]).name: block

@@ -6,14 +6,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .pages import ROOT
+from tests.project_python import project_path
 
 
 def _demo(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(ROOT / "demo" / "run.py")],
+        [sys.executable, "-m", "runtrue", "demo"],
         cwd=tmp_path,
-        env={"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path), **variables},
+        env={"PATH": project_path(), "TMPDIR": str(tmp_path), **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -42,14 +42,14 @@ def test_demo(tmp_path: Path) -> None:
         "percent / 100",
         "applied to ",
         "unexpected keyword argument 'language'",
-        "failed: no fixer can take these findings on",
+        "failed: could not fix what fails",
         "sandboxes/",
         "$ runtrue runs show\n",
         "$ runtrue fix --agent",
         "fix by agent: changed greeting.py",
         "applied to ",
         "Guten Morgen",
-        "Everything went as told.",
+        "Everything went as described.",
     ):
         assert text in rest, f"{text!r} is missing or too early:\n{done.stdout}"
         rest = rest.split(text, 1)[1]
@@ -66,11 +66,17 @@ def test_demo_tells_when_something_went_otherwise() -> None:
         (fake / "runtrue").write_text("#!/bin/sh\nexit 0\n")
         (fake / "runtrue").chmod(0o755)
         done = subprocess.run(
-            [str(fake / "python"), str(ROOT / "demo" / "run.py")],
-            env={"PATH": os.environ["PATH"]},
+            [str(fake / "python"), "-m", "runtrue", "demo"],
+            env={"PATH": project_path(), "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             check=False,
         )
     assert done.returncode == 1
     assert done.stderr == "the demo failed: shop.py does not hold '== \"paid\"'\n"
+
+
+def test_demo_says_what_it_needs(tmp_path: Path) -> None:
+    done = _demo(tmp_path, PATH="/nonexistent")
+    assert done.returncode == 2
+    assert "the demo needs git" in done.stdout

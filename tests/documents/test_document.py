@@ -132,8 +132,8 @@ def test_a_pipe_can_be_read(folder: Path) -> None:
         (b"", "w.yaml: is empty"),
         (b" \n", "w.yaml: is empty"),
         (b"# only a comment\n", "w.yaml: is empty"),
-        (b"a: b\nc: d\xe9", "w.yaml:2:5: is not text in UTF-8"),
-        (b"\xef\xbb\xbf\xc3\xa9: \xff", "w.yaml:1:4: is not text in UTF-8"),
+        (b"a: b\nc: d\xe9", "w.yaml:2:5: is not UTF-8 text"),
+        (b"\xef\xbb\xbf\xc3\xa9: \xff", "w.yaml:1:4: is not UTF-8 text"),
         pytest.param(
             b"#" * (MAX_BYTES + 1), "w.yaml: is too large: more than 10 MB", id="too large"
         ),
@@ -152,9 +152,9 @@ def test_a_missing_file_is_told_with_its_neighbours(folder: Path) -> None:
     write(folder / "notes.txt", "")
     with pytest.raises(DocumentError, match=r"no such file; did you mean weather\.yaml\?$"):
         read_document(folder / "wether.yml")
-    with pytest.raises(DocumentError, match=r"no such file; there are: weather\.yaml$"):
+    with pytest.raises(DocumentError, match=r"no such file; available: weather\.yaml$"):
         read_document(folder / "x")
-    with pytest.raises(DocumentError, match=r"is a directory, not a file; there are: weather\."):
+    with pytest.raises(DocumentError, match=r"is a directory, not a file; available: weather\."):
         read_document(folder)
     with pytest.raises(DocumentError, match=r"no such file, nor a directory .*/nowhere$"):
         read_document(folder / "nowhere" / "w.json")

@@ -59,7 +59,7 @@ def test_defaults_from_elsewhere_are_filled_in() -> None:
         ("parts:\n- size: 11", "f:2: parts.0.size: is too large"),
         (
             "named: {a: {size: 1, colour: bleu}}",
-            "'bleu' (did you mean 'blue'?); there are: red",
+            "'bleu' (did you mean 'blue'?); available: red",
         ),
         ("[]", "f:1: the whole: expected a mapping, got a list"),
     ],

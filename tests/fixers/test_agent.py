@@ -381,7 +381,10 @@ class TestPrompt:
             rejections=(Rejection(after=1, fix=fix, reason=Reason.OUT_OF_BOUNDS),),
         )
         prompt = prompt_of(make_task(history=history))
-        assert "it changed what the strategy does not allow, so nothing of it was kept." in prompt
+        assert (
+            "it changed files that the strategy does not allow, so all its edits were dropped."
+            in prompt
+        )
         assert "Not allowed: model.py." in prompt
 
     def test_it_shows_the_data_of_a_finding_but_not_what_it_tells_otherwise(self) -> None:

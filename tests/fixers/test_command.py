@@ -41,7 +41,7 @@ class TestRunning:
 
     def test_where_no_command_made_it_there_is_none_to_run(self, workplace: Workplace) -> None:
         proposal = asyncio.run(CommandFixer(timeout=60).propose(make_task(), workplace))
-        assert proposal == Proposal(description="no command made what is to be fixed")
+        assert proposal == Proposal(description="no command made the failing file")
 
     def test_it_finds_the_prompt_of_an_agent_in_a_file(self, workplace: Workplace) -> None:
         task = make_task(make_finding("assert 'a' == 'b'"))

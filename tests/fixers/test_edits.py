@@ -65,7 +65,7 @@ class TestReplacing:
             (swap("app.py", "b = 2", "b = 2"), "leave every file as it is"),
             (FileEdit(path="folder", new="x"), "folder is a directory"),
             (FileEdit(path="app.py/inner.py", new="x"), "cannot be"),
-            (FileEdit(path="image.png", old="a", new="x"), "image.png is not text in UTF-8"),
+            (FileEdit(path="image.png", old="a", new="x"), "image.png is not UTF-8 text"),
         ],
     )
     def test_what_cannot_be_made_is_told_and_nothing_is_written(

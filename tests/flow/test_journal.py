@@ -62,7 +62,7 @@ def test_an_ambiguous_beginning_is_refused_with_the_ids_it_could_mean(journal: J
 
 
 def test_an_unknown_id_is_refused_with_the_latest_runs_there_are(journal: Journal) -> None:
-    with pytest.raises(UnknownRun, match=r"no run 'nope' in .*; the latest are: none yet"):
+    with pytest.raises(UnknownRun, match=r"no run 'nope' in .*; latest runs: none yet"):
         journal.find("nope")
     ids = [journal.create("test", "", {}) for _ in range(7)]
     with pytest.raises(UnknownRun, match=", ".join(reversed(ids[2:]))):

@@ -49,7 +49,7 @@ def test_a_level_that_is_asked_for_is_taken_unless_it_is_too_weak(
     assert choose(replace(CONFIG, level="docker", image="python")) is Level.DOCKER
     with pytest.raises(IsolationError, match="process is weaker than the minimum, landlock"):
         choose(CONFIG, "process")
-    with pytest.raises(IsolationError, match=r"no isolation 'jail'; there are: process, landlock"):
+    with pytest.raises(IsolationError, match=r"no isolation 'jail'; available: process, landlock"):
         choose(CONFIG, "jail")
     machine[Level.LANDLOCK] = "this kernel has no Landlock"
     with pytest.raises(IsolationError, match="landlock cannot be had here: this kernel has no"):

@@ -62,7 +62,7 @@ def test_apply_waits_for_a_person_where_files_run_by_themselves(
     assert not (project / ".envrc").exists()
     refused = machine.runtrue("runs", "apply", cwd=project)
     assert refused.code == 3, refused.said
-    assert "runs by itself: .envrc: shells run it" in refused.err
+    assert "runs automatically: .envrc: shells run it" in refused.err
     assert not (project / ".envrc").exists()
     agreed = machine.runtrue("runs", "resume", "--answer", "yes", cwd=project)
     assert agreed.code == 0, agreed.said
@@ -99,7 +99,7 @@ def test_a_plan_is_not_applied_before_a_person_agrees(
     machine.runtrue("plan", "execute", cwd=project)
     refused = machine.runtrue("plan", "apply", cwd=project)
     assert refused.code == 3, refused.said
-    assert "runs by itself: .envrc" in refused.err
+    assert "runs automatically: .envrc" in refused.err
     assert not (project / ".envrc").exists()
     applied = machine.runtrue("plan", "apply", "--allow-self-running", cwd=project)
     assert applied.code == 0, applied.said
@@ -114,7 +114,7 @@ def test_a_gate_names_what_runs_by_itself_in_a_change(
         project, {".envrc": "true\n", "shop.py": "def total(prices):\n    return sum([*prices])\n"}
     )
     done = machine.runtrue("gate", "--check", "python -m pytest -q", cwd=project)
-    assert "note: .envrc runs by itself: shells run it" in done.err, done.said
+    assert "note: .envrc runs automatically: shells run it" in done.err, done.said
 
 
 @pytest.mark.parametrize(

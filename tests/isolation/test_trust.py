@@ -156,7 +156,7 @@ def test_a_home_that_others_could_look_into_is_closed_with_a_note(machine: Machi
     for path in (home, home / "journal.db"):
         path.chmod(0o755)
     done = _with_umask(machine, 0o022, "runs", "list", cwd=machine.home)
-    assert f"others could look into {home}; now only you can" in done.err
+    assert f"closed {home} to other users" in done.err
     assert {path for path, mode in modes(home).items() if mode & 0o077} == set()
     assert _with_umask(machine, 0o022, "runs", "list", cwd=machine.home).err == "", "once"
 

@@ -74,9 +74,9 @@ def test_runs_of_earlier_versions_are_refused_in_one_sentence_and_lose_no_answer
             code, said = _runtrue(*command)
             assert code == 1, (command, said)
             assert re.search(
-                rf"run {run.id} was recorded by another version of runtrue, and this one cannot go "
-                rf"on with it: start it again with `[^`]*runtrue (plan use|fix|code) [^`]+`, and "
-                rf"clear this one away with "
+                rf"run {run.id} was recorded by another version of runtrue, which this one cannot "
+                rf"continue: start it again with `[^`]*runtrue (plan new|fix|code) [^`]+`, and "
+                rf"remove this one with "
                 rf"`runtrue runs cancel {run.id}`\n$",
                 said,
             ), said

@@ -392,7 +392,7 @@ def test_a_rung_that_is_passed_over_says_why(sandbox: MemorySandbox) -> None:
     assert [(skip.fixer, skip.reason) for skip in rejected.fix.skipped] == [
         ("memory", "not built in yet"),
         ("tool", "ruff is not installed"),
-        ("search", "it takes none of these findings on"),
+        ("search", "has nothing for these findings"),
     ]
     assert (told.decision.why, told.decision.status) == (Why.NO_FIXER, RunState.FAILED)
 

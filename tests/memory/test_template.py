@@ -195,7 +195,7 @@ def test_it_is_made_again_elsewhere(old: str, new: str, elsewhere: str, mended: 
         pytest.param("rate = 1.7\n", id="what is replaced is another"),
         pytest.param("rate = rate\n", id="of another kind"),
         pytest.param("rate = 1.9 + 1\n", id="there is more on the line"),
-        pytest.param("for = 1.9\n", id="a word of the language is no name"),
+        pytest.param("for = 1.9\n", id="a word of the language is not a name"),
         pytest.param(TAX_MENDED, id="it is mended already"),
         pytest.param("", id="nothing there"),
     ],

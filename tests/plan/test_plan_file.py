@@ -195,7 +195,7 @@ class TestMistakes:
             ("max_time: 3\n", "1: the plan: mapping missing required field `instruction`"),
             (
                 "instruction: ' '\n",
-                "1: instruction: the instruction is empty; say what is to be done",
+                "1: instruction: the instruction is empty; say what to do",
             ),
             ("instruction: 3\n", "1: instruction: expected text, got a whole number"),
             (
@@ -315,7 +315,7 @@ class TestMistakes:
         [
             (
                 "trustd",
-                "there is no profile 'trustd' (did you mean 'trusted'?); there are: "
+                "there is no profile 'trustd' (did you mean 'trusted'?); available: "
                 f"{', '.join(PROFILES)}",
             ),
             ("3", "expected text or a mapping, got a whole number"),
@@ -328,7 +328,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("line", "expected"),
         [
-            ("base: atuo", "base: there is no profile 'atuo' (did you mean 'auto'?); there are: "),
+            ("base: atuo", "base: there is no profile 'atuo' (did you mean 'auto'?); available: "),
             ("auto_aply: true", "auto_aply: unknown key (did you mean 'auto_apply'?)"),
             ("max_time: -1", "max_time: expected a number > 0.0"),
         ],

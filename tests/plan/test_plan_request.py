@@ -117,7 +117,7 @@ class TestStrategist:
 
     def test_with_nobody_to_make_it_it_must_be_written(self, project: Path) -> None:
         assert refusal(project, f"instruction: x\n{VALIDATED}") == (
-            "there is nothing to make a strategy with: write one into a plan file, or name a model "
+            "nothing can write a strategy: put one into the plan file, or set a model "
             "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
         )
 
@@ -166,14 +166,14 @@ class TestValidations:
 
     def test_with_no_check_either_nothing_is_made(self, project: Path) -> None:
         assert refusal(project, HAND_WRITTEN) == (
-            f"nothing would validate this plan: no check was found in {project}; give the plan "
+            f"this plan has no validation: no check was found in {project}; give the plan "
             "file validations, or the configuration a table [plans.validations.NAME]"
         )
 
     def test_one_of_them_must_be_required(self, project: Path) -> None:
         text = f"{HAND_WRITTEN}validations: [{{name: a, command: b, mode: informational}}]\n"
         assert refusal(project, text) == (
-            "every validation (a) is informational, so that nothing could fail; give one of them "
+            "every validation (a) is informational, so nothing could fail; give one of them "
             "the mode 'required'"
         )
 
@@ -244,7 +244,7 @@ class TestProfile:
 
     def test_one_that_there_is_not(self, project: Path) -> None:
         assert refusal(project, config=self.OWN, profile="our") == (
-            "there is no profile 'our' (did you mean 'ours'?); there are: manual, review, "
+            "there is no profile 'our' (did you mean 'ours'?); available: manual, review, "
             "supervised, cautious, trusted, auto, ci, full-auto, ours"
         )
 
@@ -306,5 +306,6 @@ class TestSandbox:
 
     def test_a_worktree_needs_a_repository(self, project: Path) -> None:
         assert refusal(project, f"{HAND_WRITTEN}{VALIDATED}sandbox: worktree\n") == (
-            f"{project} is in no git repository, so there can be no worktree; use `sandbox: copy`"
+            f"{project} is not in a git repository, so `sandbox: worktree` cannot work; "
+            "use `sandbox: copy`"
         )

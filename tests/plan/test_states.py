@@ -136,7 +136,7 @@ def test_what_cannot_happen_is_said_with_what_can() -> None:
     with pytest.raises(PlanError) as caught:
         transition(Position(Phase.APPLY, PlanState.APPLIED), Happening.STARTED)
     assert str(caught.value) == (
-        "a plan that is apply/applied cannot be started; what can happen to it: nothing"
+        "a plan in state apply/applied cannot be started; allowed now: nothing"
     )
-    with pytest.raises(PlanError, match=r"what can happen to it: cancelled, started$"):
+    with pytest.raises(PlanError, match=r"allowed now: cancelled, started$"):
         transition(FIRST, Happening.APPLIED)

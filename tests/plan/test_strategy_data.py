@@ -77,8 +77,11 @@ class TestReading:
             ({"steps": ["x"]}, "steps[0]: this must be a mapping with `id`, `description`, "),
             ({"step": []}, "step: unknown key (did you mean 'steps'?); known here: steps, bounds"),
             (step(actr="tool"), "steps[0].actr: unknown key (did you mean 'actor'?)"),
-            (step(actor="modell"), "steps[0].actor: 'modell' is no actor (did you mean 'model'?)"),
-            (step(actor=["x"]), "steps[0].actor: ['x'] is no actor; there are command, tool, "),
+            (
+                step(actor="modell"),
+                "steps[0].actor: 'modell' is not an actor (did you mean 'model'?)",
+            ),
+            (step(actor=["x"]), "steps[0].actor: ['x'] is not an actor; there are command, tool, "),
             (step(actor="command"), "steps[0]: the actor 'command' needs a `command` to run"),
             (
                 step(actor="tool", command="make"),

@@ -465,7 +465,7 @@ def test_what_gives_nothing_to_go_by_is_said_to_need_a_model(finding: Finding) -
     )
     answer = ask(request)
     assert isinstance(answer, NoFix)
-    assert "no way to fix" in answer.reason
+    assert "cannot fix" in answer.reason
     assert "RUNTRUE_MODEL" in answer.reason
 
 

@@ -33,7 +33,7 @@ def keep(machine: Machine, name: str, value: str = VALUE, *args: str) -> Done:
 def test_a_secret_is_kept_listed_and_deleted(machine: Machine) -> None:
     file = machine.home / ".runtrue" / "secrets.json"
     done = keep(machine, "A_TOKEN")
-    assert (done.code, done.out) == (0, "kept A_TOKEN in the file\n")
+    assert (done.code, done.out) == (0, "stored A_TOKEN in the file\n")
     assert VALUE in file.read_text()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     listed = machine.runtrue("secret", "list")
@@ -41,7 +41,7 @@ def test_a_secret_is_kept_listed_and_deleted(machine: Machine) -> None:
     deleted = machine.runtrue("secret", "delete", "A_TOKEN")
     assert (deleted.code, deleted.out) == (0, "deleted A_TOKEN from the file\n")
     assert VALUE not in file.read_text()
-    assert "no secrets; keep one" in machine.runtrue("secret", "list").out
+    assert "no secrets; store one" in machine.runtrue("secret", "list").out
 
 
 def test_everything_is_there_as_json(machine: Machine) -> None:
@@ -60,7 +60,7 @@ def test_everything_is_there_as_json(machine: Machine) -> None:
 def test_what_the_environment_has_comes_first_and_that_is_said(machine: Machine) -> None:
     machine.env |= {"A_TOKEN": "of-the-environment"}
     done = keep(machine, "A_TOKEN")
-    assert "the A_TOKEN of the environment comes first" in done.err
+    assert "the A_TOKEN of the environment takes precedence" in done.err
     lines = machine.runtrue("secret", "list").out.splitlines()
     assert lines == [
         "A_TOKEN  environment",
@@ -78,7 +78,7 @@ def test_a_keyring_is_used_where_there_is_one(machine: Machine, tmp_path: Path) 
     (packages / "keyring.py").write_text(KEYRING)
     paths = [str(packages), *filter(None, [machine.env.get("PYTHONPATH")])]
     machine.env["PYTHONPATH"] = os.pathsep.join(paths)
-    assert keep(machine, "A_TOKEN").out == "kept A_TOKEN in the keyring\n"
+    assert keep(machine, "A_TOKEN").out == "stored A_TOKEN in the keyring\n"
     assert keep(machine, "A_TOKEN", "other", "--store", "file").code == 0
     assert machine.runtrue("secret", "list").out.splitlines() == [
         "A_TOKEN  keyring",
@@ -98,7 +98,7 @@ def test_a_keyring_that_is_not_there_is_said_plainly(machine: Machine) -> None:
 def test_a_value_given_for_a_name_is_not_repeated(machine: Machine, name: str) -> None:
     done = machine.runtrue("secret", "set", name, stdin="x\n")
     assert done.code == 2
-    assert "no name for a secret" in done.err
+    assert "not a name for a secret" in done.err
     assert VALUE not in done.said
 
 
@@ -129,14 +129,14 @@ def test_what_is_not_kept_cannot_be_deleted(machine: Machine) -> None:
     keep(machine, "A_TOKEN")
     done = machine.runtrue("secret", "delete", "B_TOKEN")
     assert done.code == 2
-    assert "no secret B_TOKEN is kept; there are: A_TOKEN" in done.err
+    assert "no stored secret B_TOKEN; available: A_TOKEN" in done.err
 
 
 def test_a_store_that_is_not_configured_cannot_be_named(machine: Machine) -> None:
     (machine.home / "runtrue.toml").write_text('[secrets]\nstores = ["environment"]\n')
     done = keep(machine, "A_TOKEN", VALUE, "--store", "file")
     assert done.code == 2
-    assert "none of the [secrets] stores" in done.err
+    assert "not among the [secrets] stores" in done.err
     assert "neither keyring nor file" in keep(machine, "A_TOKEN").err
 
 

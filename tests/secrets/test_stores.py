@@ -136,7 +136,7 @@ class TestFile:
     def test_a_pipe_is_not_waited_for(self, store: FileStore) -> None:
         store.path.parent.mkdir()
         os.mkfifo(store.path, 0o600)
-        with pytest.raises(StoreRefused, match="no ordinary file"):
+        with pytest.raises(StoreRefused, match="not an ordinary file"):
             store.get("A_TOKEN")
 
     def test_a_directory_is_no_file(self, store: FileStore) -> None:
@@ -166,7 +166,7 @@ class TestFile:
     ) -> None:
         store.set("A_TOKEN", VALUE)
         store.path.write_bytes(text.encode(errors="surrogateescape"))
-        with pytest.raises(StoreRefused, match="no JSON object") as caught:
+        with pytest.raises(StoreRefused, match="not a JSON object") as caught:
             store.get("A_TOKEN")
         assert VALUE not in str(caught.value)
 
@@ -242,7 +242,7 @@ class TestKeyring:
         self, keyring: KeyringStore, tmp_path: Path
     ) -> None:
         kept = tmp_path / "packages" / "kept.json"
-        for index in ("no JSON", '{"a": 1}'):
+        for index in ("not JSON", '{"a": 1}'):
             kept.write_text(json.dumps({"runtrue names/runtrue names": index}))
             assert keyring.names() == ()
 

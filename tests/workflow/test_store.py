@@ -165,10 +165,10 @@ def test_an_unknown_name_is_told_with_what_there_is(store: WorkflowStore) -> Non
     with pytest.raises(UnknownWorkflow) as caught:
         store.load("a-wether")
     assert str(caught.value) == (
-        "no workflow 'a-wether' is saved (did you mean 'a-weather'?); there are: a-weather, "
+        "no workflow 'a-wether' is saved (did you mean 'a-weather'?); available: a-weather, "
         "w00, w01, w02, w03, w04, w05, w06, w07, w08 and 3 more"
     )
-    with pytest.raises(UnknownWorkflow, match="no workflow 'zzzz' is saved; there are: a-weather"):
+    with pytest.raises(UnknownWorkflow, match="no workflow 'zzzz' is saved; available: a-weather"):
         store.delete("zzzz")
 
 

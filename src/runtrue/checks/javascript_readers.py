@@ -120,7 +120,7 @@ class JavascriptReader(CaseReader):
             return json.loads((workplace.scratch / self.report).read_text(encoding="utf-8"))
         ended = {x["session"]: x["report"] for x in self._signed.lines if x["event"] == "end"}
         if not ended or any(line["session"] not in ended for line in self._signed.lines):
-            raise ValueError("a session has begun that did not come to its end")
+            raise ValueError("a session has begun that did not finish")
         whole: dict[str, list[Any]] = {}
         for report in ended.values():
             for key, items in report.items():

@@ -162,7 +162,7 @@ class PytestReader(Reader):
 
     def _not_run(self, tests: list[str], report: _PytestReport, workplace: Workplace) -> Finding:
         """Return the finding for collected tests without an outcome, of which pytest is silent."""
-        message = f"{len(tests)} of the tests that were collected came to no end: {tests[0]}"
+        message = f"{len(tests)} of the tests that were collected never finished: {tests[0]}"
         location = Location(file=report.file(tests[0], workplace), symbol=tests[0])
         return self.finding("not_run", message, location=location)
 
@@ -172,7 +172,7 @@ class PytestReader(Reader):
 
         event = self._report.last("coverage")
         if event is None:
-            why_not = "pytest did not come to its end, and so left no coverage: see its findings"
+            why_not = "pytest did not finish, and so left no coverage: see its findings"
             return Measured(why_not=why_not)
         if event["why_not"]:
             return Measured(why_not=event["why_not"])

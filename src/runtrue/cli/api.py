@@ -9,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import counted, print_json
 from runtrue.home import Home
 from runtrue.workflow import Api, ApiStore, Registry, open_api, unknown_api
@@ -23,9 +24,9 @@ def _complete_api(ctx: click.Context, param: click.Parameter, incomplete: str) -
 _api = click.argument("name", metavar="NAME", shell_complete=_complete_api)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def api() -> None:
-    """Add, list and look into APIs: each operation becomes a node type.
+    """Add an OpenAPI document: each operation becomes a node type.
 
     Swagger 2, OpenAPI 3.0 and 3.1 are read, from JSON or YAML. APIs are kept in runtrue's home; an
     OpenAPI file in a project does nothing until you add it.
@@ -36,12 +37,12 @@ def api() -> None:
 @click.argument("name", metavar="NAME")
 @click.argument("source", metavar="FILE|URL")
 @click.option(
-    "--base-url", metavar="URL", default="", help="The server, instead of the document's."
+    "--base-url", metavar="URL", default="", help="The server's URL, over the document's."
 )
 @click.option(
     "--auth",
     metavar="SCHEME",
-    help="How to authenticate, instead of what the document says: bearer, basic, header:NAME, "
+    help="How to authenticate, over what the document says: bearer, basic, header:NAME, "
     "query:NAME or cookie:NAME.",
 )
 @click.option(
@@ -49,9 +50,9 @@ def api() -> None:
     "secrets",
     multiple=True,
     metavar="[SCHEME=]NAME",
-    help="The secret to send: an environment variable, or one kept with `runtrue secret set`.",
+    help="The secret to send: an environment variable, or one stored with `runtrue secret set`.",
 )
-@click.option("--force", is_flag=True, help="Replace an API of that name.")
+@click.option("--force", is_flag=True, help="Replace an existing API of that name.")
 @options.as_json
 def add(
     name: str,
@@ -62,7 +63,7 @@ def add(
     force: bool,
     as_json: bool,
 ) -> int:
-    """Read the document of an API, and make a node type of each operation.
+    """Read an OpenAPI document, and make a node type of each operation.
 
     What you add yourself is trusted: planned reads of it are not asked about. The document says
     where requests go; addresses inside your network still have to be allowed.
@@ -94,7 +95,7 @@ def add(
 @api.command("list")
 @options.as_json
 def list_apis(as_json: bool) -> int:
-    """The APIs that were added, and where each is."""
+    """List the added APIs and their servers."""
     apis = Registry.here(only_looks=True).apis
     if as_json:
         print_json({"apis": [_as_data(one) for one in apis.values()]})
@@ -111,10 +112,10 @@ def list_apis(as_json: bool) -> int:
 @api.command()
 @_api
 @click.argument("words", metavar="[WORD]...", nargs=-1)
-@click.option("--all", "show_all", is_flag=True, help="Show all operations, however many.")
+@click.option("--all", "show_all", is_flag=True, help="Show all operations.")
 @options.as_json
 def show(name: str, words: tuple[str, ...], show_all: bool, as_json: bool) -> int:
-    """The operations of an API; with words, those that fit them best.
+    """Show the operations of an API; with words, the best matches.
 
     \b
     Examples:
@@ -148,7 +149,7 @@ def show(name: str, words: tuple[str, ...], show_all: bool, as_json: bool) -> in
         echo(f"{f'api-{name}-{one.name}':<{width}}  {one.description}".rstrip())
     if len(shown) < len(found):
         more = len(found) - len(shown)
-        echo(f"and {more} more: name words to look for, or --all", err=True)
+        echo(f"and {more} more: add words to search for, or --all", err=True)
     return 0
 
 

@@ -61,8 +61,8 @@ def opened(plan_id: str | None) -> Iterator[ChosenPlan]:
     home = Home.find(Path.cwd())
     if not home.journal.exists():
         raise PlanError(
-            f"there are no plans yet: {home.journal} does not exist; make one with "
-            "`runtrue plan use`"
+            f"there are no plans yet: {home.journal} does not exist; create one with "
+            "`runtrue plan new`"
         )
     with Journal(home.journal) as journal:
         run = after_expiry(journal, home, _find(journal, plan_id))
@@ -74,14 +74,14 @@ def _find(journal: Journal, plan_id: str | None) -> RunRow:
         run = journal.find(plan_id)
         if run.kind != KIND:
             raise PlanError(
-                f"{run.id} is no plan, but a run of the kind {run.kind!r}; see it with "
+                f"run {run.id} is a {run.kind} run, not a plan; show it with "
                 f"`runtrue runs show {run.id}`"
             )
         return run
     plans = list(plans_here(journal))
     if not plans:
         raise PlanError(
-            f"there is no plan for {Path.cwd()}; make one with `runtrue plan use`, or name one of "
-            "`runtrue plan list --all`"
+            f"there is no plan for {Path.cwd()}; create one with `runtrue plan new`, or name one "
+            "from `runtrue plan list --all`"
         )
     return next((run for run in plans if not run.is_over), plans[0])

@@ -38,17 +38,15 @@ from runtrue.sandbox import repository_of
     "file",
     required=True,
     metavar="FILE",
-    help="The file that the code is to be in, as seen from the project.",
+    help="The file to write the code to, relative to the project.",
 )
-@options.code_type(
-    "What kind of change it is. [default: bug_fix if FILE exists, else new_function]"
-)
+@options.code_type("The type of change. [default: bug_fix if FILE exists, else new_function]")
 @click.option(
     "--tests",
     "tests",
     multiple=True,
     metavar="FILE",
-    help="A test file that judges it; one that does not exist is written. Can be repeated.",
+    help="A test file for it; written if it does not exist. Can be repeated.",
 )
 @click.option(
     "--project",
@@ -90,12 +88,11 @@ def code(
     kind: str | None,
     as_json: bool,
 ) -> int:
-    """Write code and its tests, proven by running them before they are handed over.
+    """Generate code with its tests, and hand it over once they pass.
 
-    A language model (RUNTRUE_MODEL) or a coding agent (--agent) writes; with neither, the code and
-    tests that are there are taken as they are, and fixed by what needs no model. What is handed
-    over passes its tests, covers as much as its type asks for, and brings the kinds of tests that
-    its type asks for.
+    A language model (RUNTRUE_MODEL) or a coding agent (--agent) writes them. With neither, runtrue
+    takes the existing code and tests, and fixes them with tools and search. The result passes its
+    tests, and has the coverage and the kinds of tests that its --type requires.
 
     \b
     Exit codes: 0 passed, 1 not fixed, 2 bad input, 3 waiting for a person.
@@ -142,9 +139,7 @@ def iteration_of(loop_id: str | None, number: int | None, config: Config) -> Ite
         return None
     if not loop_id or number is None:
         missing = "--iteration" if loop_id else "--loop-id"
-        raise UsageError(
-            f"a run within a loop needs both --loop-id and --iteration; give {missing}"
-        )
+        raise UsageError(f"--loop-id and --iteration go together; add {missing}")
     ralph = config.ralph
     return Iteration(
         loop_id=loop_id,
@@ -161,5 +156,5 @@ def iteration_of(loop_id: str | None, number: int | None, config: Config) -> Ite
 def _check_sandbox(request: CodeRequest, project: Path) -> None:
     if request.sandbox == "worktree" and repository_of(project) is None:
         raise UsageError(
-            f"{project} is in no git repository, so there can be no worktree; use --copy"
+            f"{project} is not in a git repository, so --worktree cannot work; use --copy"
         )

@@ -1,6 +1,6 @@
 """The console: the one door through which the command line shows anything to a person.
 
-Whatever is shown passes through `visible`, so that no text can steer a terminal or hide in it;
+Whatever is shown passes through `visible`, so no text can steer a terminal or hide in it;
 colours are added afterwards. Nothing else in this package prints: `tests/cli/test_console.py`.
 """
 
@@ -10,6 +10,7 @@ import errno
 import io
 import os
 import select
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -18,6 +19,8 @@ from typing import Any, TextIO
 
 import click
 
+from runtrue.cli.shared_options import color
+from runtrue.cli.text_wrap import wrap
 from runtrue.foreign_text import visible, visible_json
 
 _STDERR = 2
@@ -105,15 +108,38 @@ def echo(
     nl: bool = True,
     fg: str | None = None,
     bold: bool = False,
+    as_is: bool = False,
 ) -> None:
-    """Print a text, in one style or made of parts with their own, on stdout or stderr."""
+    """Print a text, in one style or made of parts with their own, on stdout or stderr.
+
+    On a terminal it is broken between words, unless `as_is`.
+    """
     styled = (part if isinstance(part, Styled) else Styled(part, fg, bold) for part in parts)
     text = "".join(map(str, styled)) + "\n" * nl
+    if not as_is:
+        text = _fitted(text, sys.stderr if err else sys.stdout)
     with _outliving_reader(err=err):
         for start in range(0, len(text), _PIECE):
             if err and not _stderr.has_room():
                 return
             click.echo(text[start : start + _PIECE], err=err, nl=False)
+
+
+def _fitted(text: str, stream: TextIO) -> str:
+    """Return a text for a stream: wrapped, if it is a terminal."""
+    try:
+        is_wide = not stream.isatty()
+    except ValueError:  # closed
+        is_wide = True
+    return text if is_wide else wrap(text, shutil.get_terminal_size().columns)
+
+
+def streams_are_one() -> bool:
+    """True if stdout and stderr go to the same place, so that a reader sees both."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
 
 
 def echo_json(text: str) -> None:
@@ -165,9 +191,27 @@ def edit_text(text: str, suffix: str) -> str | None:
     return click.edit(text, extension=suffix)
 
 
+def ask_text(question: str) -> str:
+    """Ask the person at the terminal for a line, which may be empty."""
+    return str(click.prompt(visible(question), default="", show_default=False, err=True)).strip()
+
+
 def ask_secret(question: str) -> str:
     """Ask the person at the terminal for something that is not shown."""
     return str(click.prompt(visible(question), hide_input=True, err=True))
+
+
+def _rich_console(*, err: bool = False) -> Any:
+    """Return rich's console, with colours as asked for by `--color`."""
+    from rich.console import Console
+
+    wanted = color()
+    return Console(
+        stderr=err,
+        no_color=wanted is False,
+        color_system="standard" if wanted else "auto",
+        force_terminal=True if wanted else None,
+    )
 
 
 def print_table(
@@ -178,7 +222,6 @@ def print_table(
     pad_edge: bool = True,
 ) -> None:
     """Print a table on a terminal; the columns in `right` end in line."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -188,7 +231,7 @@ def print_table(
     for row in rows:
         cells = [cell if isinstance(cell, Styled) else Styled(cell) for cell in row]
         table.add_row(*(Text(visible(cell.text), style=cell.fg or "") for cell in cells))
-    Console().print(table)
+    _rich_console().print(table)
 
 
 class LiveLines:
@@ -201,8 +244,13 @@ class LiveLines:
     def line(self, text: str, style: str = "") -> None:
         """Print a line about something that has happened."""
         with _outliving_reader(err=True):
-            self._progress.console.print(
-                visible(text), style=style or None, markup=False, highlight=False
+            console = self._progress.console
+            console.print(
+                wrap(visible(text), console.width),
+                style=style or None,
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
             )
 
     def doing(self, text: str) -> None:
@@ -219,9 +267,8 @@ class LiveLines:
 @contextmanager
 def live_lines() -> Iterator[LiveLines]:
     """Show progress on stderr, which is a terminal."""
-    from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=_rich_console(err=True), transient=True) as progress:
         yield LiveLines(progress)

@@ -19,9 +19,11 @@ from runtrue.workflow import WorkflowStore
 @click.command()
 @click.argument("task", metavar='"TASK"', nargs=-1, required=True)
 @click.option("--save", "name", metavar="NAME", help="Save the workflow under this name.")
-@click.option("--force", is_flag=True, help="Replace a workflow of that name.")
-@click.option("--yes", is_flag=True, help="Agree to all effects of the plan beforehand.")
-@click.option("--dry-run", is_flag=True, help="Show the plan and its effects, and call nothing.")
+@click.option("--force", is_flag=True, help="Replace an existing workflow of that name.")
+@click.option("--yes", is_flag=True, help="Approve every effect of the plan without asking.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the plan and its effects without calling anything."
+)
 @options.as_json
 def do(
     task: tuple[str, ...],
@@ -31,20 +33,19 @@ def do(
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.
+    """Turn a task in plain words into a workflow, run it, fix it, and offer to save it.
 
-    A saved workflow that does the task is run as it is. Otherwise one is made, by the model that
-    RUNTRUE_MODEL or [model] names, or without any by the built-in planner, which understands tasks
-    that name a URL, a file, a command in backticks, an MCP tool or a saved workflow. It is run
-    once; where a field or an argument has another name than was guessed, the workflow is fixed
-    from what really came back and run again, at most three times. What was already sent is not
-    sent again.
+    If a saved workflow does the task, runs that. Otherwise writes one, with the model that
+    RUNTRUE_MODEL or [model] names, or with the built-in planner, which understands tasks that name
+    a URL, a file, a command in backticks, an MCP tool or a saved workflow. Then runs it. Where a
+    guessed field or argument has another name, fixes the workflow from the real response and runs
+    it again, at most three times, without sending a request twice.
 
-    What the plan would do beyond what the task names (another host, a request that changes
-    something, a file, a command, a secret) is asked first; where nobody can be asked, the run
-    waits for `runtrue runs resume RUN --answer yes` or `no`.
+    Asks before any effect that the task does not name: another host, a request that changes
+    something, a file, a command, a secret. Without a terminal, the run waits for
+    `runtrue runs resume RUN --answer yes` or `no`.
 
-    The result goes to stdout, everything else to stderr. What you type is recorded: name secrets
+    The result goes to stdout, everything else to stderr. The task is recorded: refer to secrets
     by their variables, as in "with token from $TOKEN" (in single quotes).
 
     \b
@@ -57,7 +58,7 @@ def do(
       runtrue do 'run `df -h` and save the output to disk.txt' --json
     """
     if dry_run and name is not None:
-        raise UsageError("--dry-run runs nothing, so that there is nothing to --save")
+        raise UsageError("--dry-run makes nothing that --save could save")
     home = Home.find(Path.cwd())
     if name is not None:
         _must_be_free(home, name, force)

@@ -73,9 +73,9 @@ class Fact:
 @click.argument("path", default=".", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @options.as_json
 def doctor(path: Path, as_json: bool) -> int:
-    """Tell what is available here and what is not.
+    """Show what is available here and what is missing.
 
-    Exits with 1 when something is missing without which nothing works.
+    Exit code 1 means that something required is missing.
     """
     facts = list(_facts(path.resolve()))
     healthy = all(fact.ok for fact in facts if fact.needed)
@@ -132,7 +132,7 @@ def _facts(project: Path) -> Iterator[Fact]:
 def _git(project: Path) -> Fact:
     found = shutil.which("git")
     if found is None:
-        return Fact("git", False, "not found; install it: candidates are kept with it", needed=True)
+        return Fact("git", False, "not found; install it: sandboxes need it", needed=True)
     if _is_of_project(found, project):
         return Fact("git", False, f"the project's own comes first, at {found}", needed=True)
     return Fact("git", True, f"{_version([found, '--version'])} at {found}", needed=True)
@@ -142,8 +142,8 @@ def _home(home: Home) -> Fact:
     if not home.journal.exists():
         existing = next(place for place in home.journal.parents if place.exists())
         writable = existing.is_dir() and os.access(existing, os.W_OK)
-        detail = f"{home.journal} will be made by the first run"
-        refused = f"{existing} is not a directory that can be written; set RUNTRUE_HOME"
+        detail = f"{home.journal} (created by the first run)"
+        refused = f"{existing} is not a writable directory; set RUNTRUE_HOME"
         return Fact("journal", writable, detail if writable else refused, needed=True)
     try:
         with Journal(home.journal) as journal:
@@ -187,13 +187,13 @@ def _isolation(config: Config) -> Fact:
     reasons = {other: unavailable(other) for other in others}
     facts += [f"no {other}: {reason}" for other, reason in reasons.items() if reason]
     if without := missing(level):
-        lost = f"without {', '.join(without)}, so that less is promised (SECURITY.md says what)"
-        facts.append(f"{lost}: install bubblewrap, or let users have namespaces")
+        lost = f"without {', '.join(without)}: weaker guarantees, see SECURITY.md"
+        facts.append(f"{lost}: install bubblewrap, or enable user namespaces")
     facts += weaknesses(level)
     routes = config.isolation.network
     facts.append(f"network: {', '.join(routes)}" if routes else "no network")
     if possible := [other for other, reason in reasons.items() if reason is None]:
-        facts.append(f"there is {', '.join(possible)} as well")
+        facts.append(f"also available: {', '.join(possible)}")
     return Fact("isolation", True, "; ".join(facts), needed=True)
 
 
@@ -222,7 +222,7 @@ def _servers(project: Path) -> Fact:
 def _hooks(project: Path) -> Fact:
     try:
         if repository_of(project) is None:
-            return Fact("hooks", True, "none: this is no git repository")
+            return Fact("hooks", True, "none: not a git repository")
         found = [f"{one.host}: {one.text}" for one in statuses(project) if one.installed]
     except RuntrueError as error:
         return Fact("hooks", False, str(error))
@@ -244,7 +244,7 @@ def _tool(name: str, path: str, project: Path) -> Fact:
     if found is None:
         return Fact(name, False, "not found; checks that use it cannot run")
     if _is_of_project(found, project):
-        return Fact(name, True, f"the project's own, which is not run here, at {found}")
+        return Fact(name, True, f"the project's own (not run here), at {found}")
     asked = "version" if name == "go" else "--version"
     return Fact(name, True, f"{_version([found, asked])} at {found}")
 
@@ -262,7 +262,7 @@ def _scanner(project: Path, config: Config, path: str) -> Fact:
         return Fact("scanner", not missing, detail)
     found = find_program("bandit", path)
     if found is None and importlib.util.find_spec("bandit") is None:
-        return Fact("scanner", False, "no bandit; code is not scanned ([security] command)")
+        return Fact("scanner", False, "bandit not found; code is not scanned ([security] command)")
     return Fact("scanner", True, f"bandit at {found or sys.executable}")
 
 

@@ -41,12 +41,12 @@ def fix(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Make a project's checks pass, and show the diff that does it.
+    """Make failing checks pass; the result is a diff to apply.
 
-    Without --check, the checks are those of the project's configuration: [checks] in runtrue.toml,
-    or else its test framework, mypy and ruff as far as it uses them. What linters found before is
-    left alone and does not block, unless --check names them. All work happens in a sandbox; the
-    project is not touched before the result has passed every required check and is applied.
+    Without --check, runs the checks of runtrue.toml, or else the project's test framework, mypy
+    and ruff, if it uses them. Linter findings from before do not block and are left alone, unless
+    --check names that linter. All work happens in a sandbox: your files change only when you
+    apply a result that has passed every required check.
 
     \b
     Exit codes: 0 passed, 1 not fixed, 2 bad input, 3 waiting for a person.
@@ -93,7 +93,9 @@ def fix(
         checks=tuple(c.within(timeout) for c in request.checks),
     )
     if request.sandbox == "worktree" and not in_repository:
-        raise UsageError(f"{path} is in no git repository, so there can be no worktree; use --copy")
+        raise UsageError(
+            f"{path} is not in a git repository, so --worktree cannot work; use --copy"
+        )
     home = Home.find(project)
     with Journal(home.journal) as journal:
         return run_and_show(journal, home, start_run(journal, request), as_json=as_json)

@@ -1,7 +1,7 @@
 """The commands as functions for programs: each gives the typed report that `--json` prints.
 
 Runs are recorded in the journal as those of the command line are: one that waits for a person is
-answered with `runtrue runs resume` or `runtrue plan prompt`, and one that was killed is resumed.
+answered with `runtrue runs resume` or `runtrue plan answer`, and one that was killed is resumed.
 """
 
 from __future__ import annotations

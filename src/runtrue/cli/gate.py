@@ -30,17 +30,19 @@ NOT_READY, INTERRUPTED = 2, 130
 @click.option(
     "--base",
     metavar="REV",
-    help="Judge all that differs from where REV and HEAD part, as in CI. [default: HEAD]",
+    help="Check everything that changed since the merge base with REV, as in CI. [default: HEAD]",
 )
 @click.option(
-    "--staged", is_flag=True, help="Judge what is staged, as the next commit would have it."
+    "--staged", is_flag=True, help="Check what is staged, as the next commit would contain it."
 )
-@options.code_type("What kind of change it is: its coverage and kinds of tests are then required.")
+@options.code_type("The type of change, which sets the required coverage and kinds of tests.")
 @options.checks
 @click.option(
-    "--skip", metavar="REASON", help="Let it through unjudged, where [gate] allow_skip permits."
+    "--skip",
+    metavar="REASON",
+    help="Skip the checks and record why; needs [gate] allow_skip = true.",
 )
-@click.option("--again", is_flag=True, help="Judge it although it passed before as it is now.")
+@click.option("--again", is_flag=True, help="Check again, even if this very tree has passed.")
 @options.loop_id
 @options.iteration
 @click.option("--install", type=click.Choice(list(HOOKS)), hidden=True)
@@ -64,13 +66,13 @@ def gate(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Judge a change before it is handed over: it is tested, and its tests pass.
+    """Block a change until it is tested and its tests pass: for agents, commits and CI.
 
-    Judged is what differs from HEAD in the project, files that git does not know included: the
-    checks pass, there are tests for what changed and they were not skipped, they run enough of the
-    changed lines, and a scanner has nothing against those. Nothing is repaired. What was found is
-    listed on stderr, numbered, for a person or a coding agent to act on. A tree that has passed is
-    not judged a second time before something changes.
+    Looks at everything that differs from HEAD, untracked files included. It is ready when the
+    checks pass, the change has tests, none of them skipped, the tests cover enough of the changed
+    lines, and the security scanner reports nothing there. The gate repairs nothing: it lists the
+    findings on stderr, numbered, for a person or an agent to fix. A tree that has passed is not
+    checked again until something changes.
 
     \b
     Exit codes: 0 ready, 2 not ready (or bad input), 1 the gate itself broke.
@@ -124,7 +126,7 @@ def _gate(
         if request.unconcerned:
             with ignoring_closed_pipes():
                 echo(
-                    "runtrue gate: not run, since nothing was changed in their directories: "
+                    "runtrue gate: skipped, nothing changed in their directories: "
                     f"{', '.join(request.unconcerned)}",
                     err=True,
                 )
@@ -147,7 +149,7 @@ def _gate(
 
 def _interrupted(*, as_json: bool) -> int:
     with ignoring_closed_pipes():
-        echo("runtrue gate: interrupted, so nothing was judged; run it again", err=True)
+        echo("runtrue gate: interrupted before a verdict; run it again", err=True)
     if as_json:
         with ignoring_closed_pipes():
             print_document(_without_run(RunState.CANCELLED, ready=False, why="interrupted"))
@@ -159,7 +161,7 @@ def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_js
     from runtrue.cli.hook_commands import arrange
 
     if install and uninstall:
-        raise UsageError("a hook is either to be installed or to be removed; give one of the two")
+        raise UsageError("pass either --install or --uninstall")
     context = click.get_current_context()
     unused = [
         option.opts[0]
@@ -170,7 +172,7 @@ def _arrange(project: Path, install: str | None, uninstall: str | None, *, as_js
     ]
     if unused:
         raise UsageError(
-            f"{', '.join(unused)} would not be part of the hook; leave it out, and set what the "
+            f"{', '.join(unused)} has no effect on the hook; leave it out, and set what the "
             "gate requires in runtrue.toml"
         )
     verb = "install" if install else "uninstall"

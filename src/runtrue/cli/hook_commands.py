@@ -11,6 +11,7 @@ import click
 from runtrue.cli import options
 from runtrue.cli.console import Styled, echo, print_table
 from runtrue.cli.hooks import HOOKS, read_firings
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.project import find_project
 from runtrue.cli.show import ago, print_json
 from runtrue.errors import RuntrueError
@@ -42,20 +43,20 @@ class HookStatus:
         if self.trouble:
             return self.trouble
         if self.last is None:
-            return "has never fired" if self.installed else ""
+            return "never fired" if self.installed else ""
         return f"last fired {ago(self.last)}, blocked {self.blocked}"
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def hooks() -> None:
-    """Have coding agents, git and pre-commit call `runtrue gate` by themselves.
+    """Make coding agents, git and pre-commit call `runtrue gate`.
 
     \b
     Examples:
       runtrue hooks install claude-code   the agent works on until its change is ready
       runtrue hooks install git           a commit is made only if its change is ready
       runtrue hooks status                which are installed, and when they last fired
-      runtrue hooks uninstall git         take it back
+      runtrue hooks uninstall git         remove the hook
     """
 
 
@@ -64,7 +65,7 @@ def hooks() -> None:
 @_PATH
 @options.as_json
 def install(host: str, path: Path | None, as_json: bool) -> int:
-    """Have HOST call the gate in the project at PATH (here, if not given)."""
+    """Install the hook that makes HOST call the gate in the project at PATH."""
     return arrange(find_project(path or Path()), host, remove=False, as_json=as_json)
 
 
@@ -73,7 +74,7 @@ def install(host: str, path: Path | None, as_json: bool) -> int:
 @_PATH
 @options.as_json
 def uninstall(host: str, path: Path | None, as_json: bool) -> int:
-    """Take the hook out again; all else in the file stays as it was."""
+    """Remove the hook; the rest of the file stays unchanged."""
     return arrange(find_project(path or Path()), host, remove=True, as_json=as_json)
 
 
@@ -99,7 +100,7 @@ def status(path: Path | None, as_json: bool) -> int:
         ],
     )
     if not any(one.installed or one.fired for one in found):
-        echo("no hook is installed; add one with `runtrue hooks install HOST`", err=True)
+        echo("no hooks installed; add one with `runtrue hooks install HOST`", err=True)
     return 0
 
 

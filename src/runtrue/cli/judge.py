@@ -100,7 +100,7 @@ class Obstructed(UsageError):
 def change_of(project: Path, asked: GateOptions, *, in_commit: bool = False) -> JudgedChange:
     """Return what differs in a project; what is staged where that is asked for, as git's hook does.
 
-    `in_commit`: git's hook asks, so that a commit of nothing new amends the last one.
+    `in_commit`: git's hook asks, so a commit of nothing new amends the last one.
     """
     top = must_be_in_repository(project)
     prefix = PurePosixPath(project.relative_to(top.resolve()).as_posix())
@@ -143,7 +143,7 @@ def judging_config(project: Path, change: JudgedChange, asked: GateOptions) -> C
     if former != own:
         with ignoring_closed_pipes():
             echo(
-                f"runtrue gate: {', '.join(touched)} is part of the change, so that it is judged "
+                f"runtrue gate: {', '.join(touched)} is part of the change, so it is judged "
                 f"by the configuration of {change.since}",
                 err=True,
             )
@@ -175,7 +175,7 @@ def _with_former_checks(project: Path, change: JudgedChange, config: Config) -> 
     others = [name for name, check in former.items() if now.get(name) != check]
     with ignoring_closed_pipes():
         echo(
-            f"runtrue gate: the change alters how tests are run, so that {_few(others)} is run as "
+            f"runtrue gate: the change alters how tests run, so {_few(others)} is run as "
             f"in {change.since}; name a command with --check to run another",
             err=True,
         )
@@ -213,19 +213,19 @@ def plan(
     """The request, or why there is nothing to judge."""
     if asked.skip is not None and not config.gate.allow_skip:
         raise UsageError(
-            "--skip is not allowed here; anyone responsible for the project can allow it with "
+            "--skip is not allowed here; a maintainer can allow it with "
             "[gate] allow_skip = true in runtrue.toml"
         )
     if asked.skip is not None and not asked.skip.strip():
-        raise UsageError("--skip needs a reason; say why this change is not to be judged")
+        raise UsageError("--skip needs a reason: say why this change need not be checked")
     if not change.files and asked.staged and not asked.base:
         return f"nothing is staged in {project}"
     if not change.files:
-        hint = "" if asked.base else "; to judge commits, say where they begin with --base REV"
-        return f"nothing differs from {change.since} in {project}{hint}"
+        hint = "" if asked.base else "; to check commits, pass --base REV"
+        return f"nothing changed since {change.since} in {project}{hint}"
     if not any(map(may_matter, change.files)):
         return (
-            f"only documents differ from {change.since}, which no test could run: "
+            f"only documents changed since {change.since}, and no test can run them: "
             f"{_few(list(change.files))}"
         )
     try:
@@ -337,7 +337,7 @@ def _passed_before(journal: Journal, home: Home, request: CodeRequest) -> CodeRe
 
 
 def skip_judging(journal: Journal, request: CodeRequest, reason: str) -> CodeReport:
-    """Record that a change is let through unjudged, and return the report."""
+    """Record that a change is skipped, not checked, and return the report."""
     run_id = start_run(journal, request)
     report = replace(
         report_of(CodeState(run_id=run_id, request=request), RunState.ABORTED),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,150 +19,165 @@ from runtrue.cli.console import (
     open_closed_streams,
     show_usage_error,
 )
+from runtrue.cli.lazy_group import LazyGroup
+from runtrue.cli.shared_options import shared_options
 from runtrue.errors import InvalidWorkflow, RuntrueError
 
 #: Every command: where it lives and what it does, so that `--help` need import none of them.
 COMMANDS = {
-    "do": (
-        "runtrue.cli.do:do",
-        "Do a task: plan a workflow, run it, fix what it got wrong, and offer to save it.",
-    ),
-    "fix": ("runtrue.cli.fix:fix", "Make a project's checks pass, and show the diff that does it."),
+    "fix": ("runtrue.cli.fix:fix", "Make failing checks pass; the result is a diff to apply."),
     "code": (
         "runtrue.cli.code:code",
-        "Write code and its tests, proven by running them before they are handed over.",
+        "Generate code with its tests, and hand it over once they pass.",
     ),
     "gate": (
         "runtrue.cli.gate:gate",
-        "Judge a change before it is handed over: it is tested, and its tests pass.",
+        "Block a change until it is tested and its tests pass: for agents, commits and CI.",
     ),
     "plan": (
         "runtrue.cli.plan:plan",
-        "Carry out an instruction step by step, validated, and apply it when it holds.",
+        "Carry out an instruction step by step, validate it, and apply it once it passes.",
     ),
-    "run": ("runtrue.cli.run:run", "Run a saved workflow, or one from a file."),
+    "do": (
+        "runtrue.cli.do:do",
+        "Turn a task in plain words into a workflow, run it, fix it, and offer to save it.",
+    ),
+    "run": ("runtrue.cli.run:run", "Run a workflow, saved or from a file."),
     "workflow": (
         "runtrue.cli.workflow:workflow",
         "Check, save, list, show, edit, compare, heal and delete workflows.",
     ),
+    "api": (
+        "runtrue.cli.api:api",
+        "Add an OpenAPI document: each operation becomes a node type.",
+    ),
+    "mcp": (
+        "runtrue.cli.mcp:mcp",
+        "Add and inspect MCP servers, or serve runtrue as one.",
+    ),
+    "node": ("runtrue.cli.node:node", "List, show and try node types."),
+    "runs": ("runtrue.cli.runs:runs", "List, show, apply, resume and cancel runs of every kind."),
+    "memory": (
+        "runtrue.cli.memory:memory",
+        "List, search, show, export and forget the fixes that runs have learnt.",
+    ),
+    "metrics": (
+        "runtrue.cli.metrics:metrics",
+        "Show six metrics over all runs, against their targets.",
+    ),
+    "receipt": (
+        "runtrue.cli.receipt:receipt",
+        "Show, verify and sign receipts: the evidence that a tree passed.",
+    ),
+    "init": (
+        "runtrue.cli.init:init",
+        "Find the project's checks and write them to runtrue.toml.",
+    ),
+    "demo": (
+        "runtrue.cli.demo:demo",
+        "Show the main commands at work, in a temporary directory.",
+    ),
+    "doctor": ("runtrue.cli.doctor:doctor", "Show what is available here and what is missing."),
+    "config": (
+        "runtrue.cli.config:config",
+        "Show the configuration that applies here, and its JSON Schemas.",
+    ),
+    "secret": (
+        "runtrue.cli.secret:secret",
+        "Store, list and delete secrets: tokens, keys and passwords.",
+    ),
+    "trust": (
+        "runtrue.cli.trust:trust",
+        "Agree to what a project brings along: servers, weaker isolation, agents, hosts.",
+    ),
+    "hooks": (
+        "runtrue.cli.hook_commands:hooks",
+        "Make coding agents, git and pre-commit call `runtrue gate`.",
+    ),
+    "completion": (
+        "runtrue.cli.completion:completion",
+        "Print the completion script of a shell.",
+    ),
     "heal": (
         "runtrue.cli.workflow:heal",
-        "Propose a new version of a saved workflow that no longer finds what it reads.",
+        "Propose a new version of a saved workflow whose API has changed.",
     ),
     "check": (
         "runtrue.cli.workflows:check",
-        "Find everything that is wrong with a workflow, without running it.",
+        "Report every problem in a workflow, without running it.",
     ),
     "save": (
         "runtrue.cli.workflows:save",
-        "Save a workflow under a name, after checking it: a file, or what a task came to.",
+        "Check a workflow and save it under a name: a file, or the result of a task.",
     ),
     "list": ("runtrue.cli.workflows:list_workflows", "List the saved workflows."),
-    "show": ("runtrue.cli.workflows:show", "Show what a workflow asks for, does and gives."),
+    "show": ("runtrue.cli.workflows:show", "Show a workflow's inputs, nodes, outputs and effects."),
     "history": (
         "runtrue.cli.workflows:history",
         "List the latest runs of a workflow, newest first.",
     ),
     "delete": ("runtrue.cli.workflows:delete", "Delete a saved workflow."),
-    "node": ("runtrue.cli.node:node", "List, show and try the types of nodes."),
-    "api": (
-        "runtrue.cli.api:api",
-        "Add, list and look into APIs: each operation becomes a node type.",
-    ),
-    "mcp": (
-        "runtrue.cli.mcp:mcp",
-        "Add, list and look into MCP servers, and serve runtrue as one.",
-    ),
-    "trust": (
-        "runtrue.cli.trust:trust",
-        "Say yes to what a project brings along: servers, weaker isolation, agents, hosts.",
-    ),
-    "secret": (
-        "runtrue.cli.secret:secret",
-        "Keep, list and delete secrets: tokens, keys and passwords.",
-    ),
-    "memory": (
-        "runtrue.cli.memory:memory",
-        "List, search, show, export and forget what runs have learnt.",
-    ),
-    "runs": ("runtrue.cli.runs:runs", "List, show, apply, resume and cancel runs of every kind."),
-    "receipt": (
-        "runtrue.cli.receipt:receipt",
-        "Show, verify and sign receipts: the evidence that a tree passed.",
-    ),
-    "metrics": (
-        "runtrue.cli.metrics:metrics",
-        "Show six metrics over the runs so far, against their targets.",
-    ),
-    "init": (
-        "runtrue.cli.init:init",
-        "Write the checks that were found to runtrue.toml, each with the reason for it.",
-    ),
-    "doctor": ("runtrue.cli.doctor:doctor", "Tell what is available here and what is not."),
-    "hooks": (
-        "runtrue.cli.hook_commands:hooks",
-        "Have coding agents, git and pre-commit call `runtrue gate` by themselves.",
-    ),
-    "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }
 
-#: Older names: they work, and `runtrue workflow` has them now.
-OLDER = frozenset({"check", "save", "list", "show", "history", "delete"})
+#: The headings of `runtrue --help`, each with its commands. A new command goes here, too.
+JOBS = {
+    "Prove code": ("fix", "code", "gate", "plan"),
+    "Automate": ("do", "run", "workflow", "api", "mcp", "node"),
+    "Look": ("runs", "memory", "metrics", "receipt"),
+    "Set up": ("init", "demo", "doctor", "config", "secret", "trust", "hooks", "completion"),
+}
+
+#: Older names, which still work, each with its successor.
+OLDER = {
+    "heal": "workflow heal",
+    "check": "workflow check",
+    "save": "workflow save",
+    "list": "workflow list",
+    "show": "workflow show",
+    "history": "runs list --workflow NAME",
+    "delete": "workflow delete",
+}
 
 INTERRUPTED = 130
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command's module when the command is used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name][0].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
-        return command
+class _Commands(LazyGroup):
+    def jobs(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        return JOBS
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Suggest the nearest name for one that does not exist."""
         if args and " " in args[0].strip() and args[0] not in COMMANDS:
             # More than a word is no command but a task.
-            return super().resolve_command(ctx, ["do", *args])
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(COMMANDS)}."
-            ctx.fail(f"there is no command '{args[0]}'; {hint}")
+            args = ["do", *args]
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands out of the table."""
-        with formatter.section("Commands"):
-            shown = {name: text for name, (_, text) in COMMANDS.items() if name not in OLDER}
-            formatter.write_dl(list(shown.items()))
 
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    paths={name: path for name, (path, _) in COMMANDS.items()},
+    helps={name: text for name, (_, text) in COMMANDS.items()},
+    older=OLDER,
+    params=shared_options(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, "--version", "-V", message="runtrue %(version)s")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
-    """Runs what a generator made before anyone relies on it, and repairs it until it runs true.
+    """Run AI-written code and workflows in a sandbox, fix what fails, and get only what passes.
 
     \b
     Examples:
-      runtrue do "fetch URL and extract name and email"
       runtrue fix                      make this project's checks pass, then show the diff
       runtrue fix --apply              the same, and apply the diff
-      runtrue fix --check "pytest -q"  with this check only
+      runtrue hooks install claude-code
+                                       hold the agent back until its change is tested
+      runtrue do "fetch URL and extract name and email"
       runtrue run weather city=Oslo    run a workflow, saved or from a file
       runtrue runs show                what happened in the latest run
+
+    New here? `runtrue demo` shows it at work, and `runtrue init` sets up a project.
     """
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if ctx.color is None and (os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"):
         ctx.color = False
     if not ctx.resilient_parsing:
         _close_home()
@@ -180,7 +194,7 @@ def _close_home() -> None:
     for sentence in home.passed_over:
         echo(f"runtrue: {sentence}", err=True)
     if home.path in home.close_to_others():
-        echo(f"runtrue: others could look into {home.path}; now only you can (mode 0700)", err=True)
+        echo(f"runtrue: closed {home.path} to other users (mode 0700)", err=True)
 
 
 def main() -> None:
@@ -216,11 +230,11 @@ def main() -> None:
         echo(f"runtrue: operating system error: {place}{error.strerror}", err=True)
         sys.exit(1)
     except Exception as error:
-        if os.environ.get("RUNTRUE_DEBUG"):
+        if os.environ.get("RUNTRUE_DEBUG") or {"-v", "--verbose"} & set(sys.argv[1:]):
             raise
         _say(
             f"internal error: {type(error).__name__}: {error}; this is a bug in runtrue, "
-            "RUNTRUE_DEBUG=1 shows where"
+            "`-v` shows where"
         )
         sys.exit(1)
 

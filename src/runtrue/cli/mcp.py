@@ -11,6 +11,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json
 from runtrue.cli.trust import trusted_registry
@@ -36,9 +37,9 @@ def _complete_server(ctx: click.Context, param: click.Parameter, incomplete: str
 _server = click.argument("server", metavar="SERVER", shell_complete=_complete_server)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def mcp() -> None:
-    """Add, list and look into MCP servers, and serve runtrue as one.
+    """Add and inspect MCP servers, or serve runtrue as one.
 
     Servers are read from mcp.json in runtrue's home and from the nearest .mcp.json, both in the
     usual form: {"mcpServers": {"time": {"command": "mcp-server-time"}}}. Those of a .mcp.json are
@@ -52,8 +53,8 @@ def mcp() -> None:
 @click.argument("command", nargs=-1, metavar="URL | COMMAND [ARG]...", type=click.UNPROCESSED)
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="A variable for the command.")
 @click.option("--header", multiple=True, metavar="NAME=VALUE", help="A header, with a URL.")
-@click.option("--force", is_flag=True, help="Replace a server of that name.")
-@click.option("--unasked", is_flag=True, help="Add it without asking it for its tools.")
+@click.option("--force", is_flag=True, help="Replace an existing server of that name.")
+@click.option("--unasked", is_flag=True, help="Add it without connecting to list its tools.")
 @options.as_json
 def add(
     name: str,
@@ -66,7 +67,7 @@ def add(
 ) -> int:
     """Ask a server for its tools, and add it.
 
-    A server that does not answer is not added; with --unasked it is. What you add yourself is
+    A server that does not answer is not added, unless you pass --unasked. A server that you add is
     trusted: it runs as you, with your network, and is not confined.
 
     Write secrets as ${NAME}: they are read from the environment when the server is started.
@@ -82,7 +83,7 @@ def add(
     server: StdioServer | HttpServer
     if command[0].startswith(("http://", "https://")):
         if len(command) > 1 or env:
-            raise UsageError("a server with a URL takes --header, and neither arguments nor --env")
+            raise UsageError("a server with a URL takes --header, not arguments or --env")
         server = HttpServer(name=name, url=command[0], headers=pairs(header, "header"))
     else:
         if header:
@@ -95,7 +96,7 @@ def add(
         count = None
     else:
         path = must_be_free(home, name, replace=force)
-        echo(f"asking {name} for its tools", err=True)
+        echo(f"connecting to {name}", err=True)
         count = len(_asked(Catalog(home, {name: replace(server, source=path)}), name))
         add_server(home, name, server, replace=force)
     if as_json:
@@ -123,7 +124,7 @@ def remove(server: str, as_json: bool) -> int:
 @mcp.command("list")
 @options.as_json
 def list_servers(as_json: bool) -> int:
-    """The configured servers, and how each is reached."""
+    """List the configured servers and how to reach each."""
     servers = Registry.here(only_looks=True).servers
     if as_json:
         print_json({"servers": [_as_data(server) for server in servers.values()]})
@@ -141,7 +142,7 @@ def list_servers(as_json: bool) -> int:
 @_server
 @options.as_json
 def tools(server: str, as_json: bool) -> int:
-    """The tools of a server, asked of it now.
+    """List the tools of a server, by asking it now.
 
     \b
     Examples:
@@ -195,10 +196,10 @@ def serve(roots: tuple[Path, ...], workflows: bool, http: bool, host: str, port:
     """Serve runtrue's commands as MCP tools for agents and editors.
 
     The tools are gate, fix, do, run_workflow, plan, runs_show, answer and memory_search. They work
-    in the directories named by --root. What needs a person is asked through the client.
+    in the directories named by --root. Questions to a person go through the client.
 
-    With --http, every request needs the token in RUNTRUE_MCP_TOKEN; without that variable, one is
-    made up and printed once.
+    With --http, every request needs the token in RUNTRUE_MCP_TOKEN; without that variable, runtrue
+    generates one and prints it once.
 
     \b
     Examples:

@@ -17,6 +17,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import confirm, echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import counted, is_terminal, print_json, print_part
 from runtrue.errors import HostError, UsageError
 from runtrue.foreign_text import visible_name
@@ -64,13 +65,13 @@ def _opened() -> Iterator[_Memories]:
             raise HostError(trouble.partition("; runs go on")[0])
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def memory() -> None:
-    """List, search, show, export and forget what runs have learnt.
+    """List, search, show, export and forget the fixes that runs have learnt.
 
-    Code loops keep the failures they saw (failure-3) and the fixes that were then verified
-    (fix-12). The planner keeps what the fields of an API turned out to be called (repair-0a1b2c3d).
-    All of it is in memory.db in runtrue's home.
+    Runs of fix, code and plan store failures (failure-3) and verified fixes (fix-12). Tasks store
+    the real names of an API's fields (repair-0a1b2c3d). All of it is in memory.db in runtrue's
+    home.
     """
 
 
@@ -84,11 +85,11 @@ def memory() -> None:
     type=click.IntRange(1, _MOST),
     default=20,
     metavar="N",
-    help="At most so many of each kind (20).",
+    help="At most N of each kind (20).",
 )
 @options.as_json
 def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
-    """List what is remembered, the latest first."""
+    """List known failures, fixes and repairs, latest first."""
     wanted = (kind,) if kind else _KINDS
     with _opened() as memories:
         fixes = memories.debug.fixes(limit=limit) if "fixes" in wanted else ()
@@ -114,11 +115,11 @@ def list_memory(kind: str | None, limit: int, as_json: bool) -> int:
 @click.argument("text")
 @click.option("--language", metavar="NAME", help="Only failures in this language, as `python`.")
 @click.option(
-    "--limit", type=click.IntRange(1, _MOST), default=5, metavar="N", help="At most so many (5)."
+    "--limit", type=click.IntRange(1, _MOST), default=5, metavar="N", help="At most N (5)."
 )
 @options.as_json
 def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
-    """The known failures that say most nearly the same as TEXT, with the fixes that held.
+    """Show the known failures most similar to TEXT, with the fixes that worked.
 
     \b
     Examples:
@@ -134,7 +135,7 @@ def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
     elif is_empty:
         echo(_nothing())
     elif not found:
-        echo("no known failure is like that; `runtrue memory list` shows what is known")
+        echo("no similar failure known; `runtrue memory list` shows all")
     else:
         _print_table("", map(_similar_row, found))
     return 0
@@ -144,7 +145,7 @@ def search(text: str, language: str | None, limit: int, as_json: bool) -> int:
 @click.argument("name", metavar="ID")
 @options.as_json
 def show(name: str, as_json: bool) -> int:
-    """Everything about a fix, a failure or a repair."""
+    """Show everything about a fix, a failure or a repair."""
     with _opened() as memories:
         found = _find(memories, name)
         fixes = memories.debug.lookup(found.fingerprint) if isinstance(found, KnownFailure) else ()
@@ -172,7 +173,7 @@ def show(name: str, as_json: bool) -> int:
 )
 @options.as_json
 def export(output: Path | None, as_json: bool) -> int:
-    """All that is remembered, as one JSON document."""
+    """Print everything in memory as one JSON document."""
     with _opened() as memories:
         found: dict[str, Sequence[_Kept]] = {"fixes": memories.debug.fixes()}
         found |= {"failures": memories.debug.failures(), "repairs": memories.planner.list()}
@@ -204,7 +205,7 @@ def export(output: Path | None, as_json: bool) -> int:
     "--older-than",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="What was not seen for so many days.",
+    help="Everything not seen for DAYS days.",
 )
 @click.option("--all", "everything", is_flag=True, help="All of it.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -212,9 +213,9 @@ def export(output: Path | None, as_json: bool) -> int:
 def forget(
     names: tuple[str, ...], older_than: float | None, everything: bool, yes: bool, as_json: bool
 ) -> int:
-    """Forget some of it, what is old, or all of it."""
+    """Forget entries by id, by age, or all of them."""
     if sum((bool(names), older_than is not None, everything)) != 1:
-        raise UsageError("say what to forget: one or more ids, or --older-than DAYS, or --all")
+        raise UsageError("pass one or more ids, --older-than DAYS, or --all")
     with _opened() as memories:
         if names:
             for one in [_find(memories, name) for name in names]:
@@ -227,14 +228,14 @@ def forget(
     if as_json:
         print_json({"forgotten": gone})
     else:
-        echo(f"forgot {counted(gone, 'thing')}")
+        echo(f"forgot {counted(gone, 'entry')}")
     return 0
 
 
 def _confirm(older_than: float | None, *, as_json: bool) -> None:
     what = "everything" if older_than is None else f"what was not seen for {older_than:g} days"
     if as_json or not is_terminal():
-        raise UsageError(f"nobody can be asked whether to forget {what}: add --yes")
+        raise UsageError(f"cannot ask whether to forget {what} (no terminal); add --yes")
     confirm(f"Forget {what}?", abort=True)
 
 
@@ -264,7 +265,7 @@ def _find(memories: _Memories, name: str) -> _Kept:
     match = _NAME.fullmatch(name)
     if match is None:
         raise UsageError(
-            f"{name!r} is no id; they are as fix-12, failure-3 or repair-0a1b2c3d: "
+            f"{name!r} is not an id such as fix-12, failure-3 or repair-0a1b2c3d: "
             "`runtrue memory list` shows them"
         )
     found: _Kept | None
@@ -313,7 +314,7 @@ def _similar_row(one: SimilarFailure) -> _Row:
 
 
 def _held(fix: RememberedFix) -> str:
-    return f"held {fix.passed} of {fix.tried}"
+    return f"worked {fix.passed} of {fix.tried}"
 
 
 def _repair_name(repair: KnownName) -> str:
@@ -340,7 +341,7 @@ def _print_table(title: str, rows: Iterator[_Row] | Sequence[_Row]) -> None:
 
 def _nothing() -> str:
     path = Home.find(Path.cwd()).path / "memory.db"
-    return f"nothing is remembered yet in {path}; `runtrue fix` and `runtrue do` learn as they go"
+    return f"no memory yet in {path}; `runtrue fix` and `runtrue do` learn as they go"
 
 
 # -- data ---------------------------------------------------------------------------------------

@@ -48,9 +48,9 @@ _FAR = 32_503_680_000.0
     help="Write a page with charts; it needs nothing but itself.",
 )
 def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | None) -> int:
-    """Show six metrics over the runs so far, against their targets.
+    """Show six metrics over all runs, against their targets.
 
-    They are taken from all runs of `fix`, `code` and `gate` in the journal that have ended.
+    They cover all finished runs of `fix`, `code` and `gate` in the journal.
 
     \b
     Examples:
@@ -76,14 +76,14 @@ def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | Non
 
 def parse_since(text: str, now: float) -> float:
     """A time, from how long ago it was or from its date; of a date without a zone, here."""
-    known = "give how long ago, such as 12h, 7d or 4w, or a date such as 2026-11-01"
+    known = "use a duration such as 12h, 7d or 4w, or a date such as 2026-11-01"
     if found := re.fullmatch(r"(\d{1,6})\s*([mhdw])", text.strip().lower(), re.ASCII):
         begin = now - int(found[1]) * _UNITS[found[2]]
     else:
         try:
             begin = datetime.fromisoformat(text.strip()).timestamp()
         except (ValueError, OverflowError, OSError) as error:
-            raise UsageError(f"--since {text!r} is no time; {known}") from error
+            raise UsageError(f"--since {text!r} is not a time; {known}") from error
     if not 0 <= begin < _FAR:
         raise UsageError(f"--since {text!r} is too far away for any run; {known}")
     return begin

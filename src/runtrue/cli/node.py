@@ -9,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import print_json, print_part
@@ -33,15 +34,15 @@ def _complete_type(ctx: click.Context, param: click.Parameter, incomplete: str) 
 _type = click.argument("type", metavar="TYPE", shell_complete=_complete_type)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def node() -> None:
-    """List, show and try the types of nodes."""
+    """List, show and try node types."""
 
 
 @node.command("list")
 @options.as_json
 def list_types(as_json: bool) -> int:
-    """All node types, those of configured MCP servers and added APIs included."""
+    """List all node types, including those of MCP servers and APIs."""
     registry = Registry.here(only_looks=True)
     names = registry.names()
     for server in registry.servers:
@@ -61,7 +62,7 @@ def list_types(as_json: bool) -> int:
 @_type
 @options.as_json
 def show(type: str, as_json: bool) -> int:
-    """Show what a node type takes and gives.
+    """Show the params and outputs of a node type.
 
     \b
     Examples:
@@ -81,7 +82,7 @@ def show(type: str, as_json: bool) -> int:
         for name, output in interface.outputs.items()
     ]
     if interface.open_outputs:
-        lines.append("and whatever else comes")
+        lines.append("and any other field")
     print_part("outputs", lines)
     return 0
 
@@ -91,7 +92,7 @@ def show(type: str, as_json: bool) -> int:
 @click.argument("params", metavar="[KEY=VALUE]...", nargs=-1)
 @options.as_json
 def run(type: str, params: tuple[str, ...], as_json: bool) -> int:
-    """Run one node by itself.
+    """Run a single node.
 
     Values are read by the type of the param; objects and lists are given as JSON.
 

@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
+
+from runtrue.cli.lazy_group import LazyGroup
 
 #: The module of each command, and its name there.
 _COMMANDS = {
-    "use": "plan_commands:use",
+    "new": "plan_commands:new",
     "execute": "plan_commands:execute",
-    "prompt": "plan_commands:prompt",
-    "apply": "plan_commands:apply",
-    "cancel": "plan_commands:cancel",
-    "list": "plan_list:list_plans",
+    "answer": "plan_commands:answer",
     "status": "plan_views:status",
     "tree": "plan_views:tree",
     "diff": "plan_views:diff",
     "explain": "plan_views:explain",
+    "apply": "plan_commands:apply",
+    "cancel": "plan_commands:cancel",
+    "list": "plan_list:list_plans",
+    "use": "plan_commands:new",
+    "prompt": "plan_commands:answer",
 }
+#: Older names, which still work, each with its successor.
+_OLDER = {"use": "plan new", "prompt": "plan answer"}
 
 
-class _PlanGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module, _, name = _COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(f"runtrue.cli.{module}"), name)
-        return command
-
-
-@click.group(cls=_PlanGroup)
+@click.group(
+    cls=LazyGroup,
+    paths={name: f"runtrue.cli.{path}" for name, path in _COMMANDS.items()},
+    older=_OLDER,
+)
 def plan() -> None:
-    """Carry out an instruction step by step, validated, and apply it when it holds.
+    """Carry out an instruction step by step, validate it, and apply it once it passes.
 
-    A plan is named by its id or the beginning of it; without one, the newest plan of this project
-    that can go on is meant.
+    Name a plan by its id, or the start of it. Without one, the commands take the newest plan of
+    this project that can continue.
 
     \b
     Exit codes: 0 queued, complete or applied, 1 failed, cancelled or refused, 2 bad input,
@@ -46,9 +42,9 @@ def plan() -> None:
 
     \b
     Examples:
-      runtrue plan use plan.yaml
-      runtrue plan use "Totals must include tax" --agent "claude -p"
+      runtrue plan new plan.yaml
+      runtrue plan new "Totals must include tax" --agent "claude -p"
       runtrue plan execute
-      runtrue plan prompt 3fa9 "the rate is in model.py" --allow model.py
+      runtrue plan answer 3fa9 "the rate is in model.py" --allow model.py
       runtrue plan apply
     """

@@ -1,4 +1,4 @@
-"""The commands of `runtrue plan` that do something: use, execute, prompt, apply, cancel."""
+"""The commands of `runtrue plan` that do something: new, execute, answer, apply, cancel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from runtrue.plan import (
 _force = click.option(
     "--force",
     is_flag=True,
-    help="End the process that drives it; fire an interrupted side effect again.",
+    help="Stop the process that runs it, and repeat an interrupted side effect.",
 )
 
 
@@ -50,7 +50,7 @@ _force = click.option(
     help="The project's directory. [default: .]",
 )
 @options.as_json
-def use(
+def new(
     what: str,
     profile: str | None,
     model: str | None,
@@ -58,13 +58,13 @@ def use(
     directory: Path,
     as_json: bool,
 ) -> int:
-    """Make a plan, and go as far with it as its profile allows.
+    """Create a plan, and carry it out as far as its profile allows.
 
     \b
     Examples:
-      runtrue plan use plan.yaml
-      runtrue plan use plan.yaml --profile full-auto
-      runtrue plan use "Totals must include tax" --model openai:NAME
+      runtrue plan new plan.yaml
+      runtrue plan new plan.yaml --profile full-auto
+      runtrue plan new "Totals must include tax" --model openai:NAME
     """
     project = find_project(directory)
     must_be_text(str(project), what, agent or "", model or "", profile or "")
@@ -90,8 +90,8 @@ def use(
 def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
     """Execute a plan: do its steps, validate them, fix what fails and validate again.
 
-    One that was interrupted goes on where it was. One that is complete, and whose sandbox was
-    edited since, is validated again.
+    Continues an interrupted plan where it stopped. If you edited the sandbox of a complete plan,
+    validates it again.
     """
     with opened(plan_id) as at:
         must_be_open(at.standing)
@@ -116,21 +116,23 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
     "--allow",
     multiple=True,
     metavar="PATH",
-    help="A file, or pattern, that may be changed from now on. Can be repeated.",
+    help="A file, or pattern, that the plan may change from now on. Can be repeated.",
 )
-@click.option("--no-execute", is_flag=True, help="Only record it.")
+@click.option(
+    "--no-execute", is_flag=True, help="Only record the answer; `plan execute` continues."
+)
 @options.as_json
-def prompt(
+def answer(
     plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
 ) -> int:
-    """Say something to a plan that waits for a person; it goes on with a fresh budget.
+    """Answer a plan that waits for a person; it continues with a fresh budget.
 
-    To a plan that asks for approval, `yes` approves; anything else is what is to be different.
+    Where a plan asks for approval, `yes` approves; any other answer says what to change.
 
     \b
     Examples:
-      runtrue plan prompt 3fa9 "the rate is in model.py" --allow model.py
-      runtrue plan prompt 3fa9 yes
+      runtrue plan answer 3fa9 "the rate is in model.py" --allow model.py
+      runtrue plan answer 3fa9 yes
     """
     must_be_text(guidance, *allow)
     with opened(plan_id) as at:
@@ -148,11 +150,11 @@ def prompt(
 @options.allow_self_running
 @options.as_json
 def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
-    """Bring what a complete plan has come to into your files, all of it or nothing.
+    """Apply the changes of a complete plan to your files, all of them or none.
 
-    What you have changed meanwhile is merged with it, and the result is validated first. Refused
-    when that fails, when you have changed the same lines, or when the sandbox was edited after it
-    was validated; the plan then stays complete.
+    Merges them with what you changed since, and validates the result first. Refuses if that fails,
+    if you changed the same lines, or if the sandbox was edited after it was validated; the plan
+    then stays complete.
     """
     with opened(plan_id) as at:
         must_be_complete(at.standing)
@@ -167,7 +169,7 @@ def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
 @a_plan
 @options.as_json
 def cancel(plan_id: str, as_json: bool) -> int:
-    """End a plan, and stop the process that drives it. Its sandbox is kept."""
+    """Cancel a plan and stop its process. Its sandbox stays."""
     with opened(plan_id) as at:
         must_be_open(at.standing)
         must_not_be_applied(at.standing)

@@ -22,10 +22,14 @@ _EVERY = -1
 
 
 @click.command("list")
-@click.option("--state", type=click.Choice([s.value for s in PlanState]), help="Only such plans.")
-@click.option("--all", "everywhere", is_flag=True, help="Those of other projects as well.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most so many (20)."
+    "--state", type=click.Choice([s.value for s in PlanState]), help="Only plans in this state."
+)
+@click.option(
+    "--all", "everywhere", is_flag=True, help="Plans of every project, not only of this one."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most N (20)."
 )
 @options.as_json
 def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -> int:

@@ -39,13 +39,13 @@ _COLOURS = {"applied": "green", "complete": "green", "failed": "red", "cancelled
 _MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "processing": ("▸", "yellow")}
 _WHY = {
     **WHY,
-    "out_of_bounds": "what would fix it lies outside of what the strategy allows",
-    "needs_approval": "what would be done needs approval",
-    "unasked": "a required validation fails, and nothing is fixed before a person has spoken",
+    "out_of_bounds": "the fix needs files that the strategy does not allow",
+    "needs_approval": "the next step needs approval",
+    "unasked": "a required validation fails, and the profile lets only a person decide on a fix",
     "edited": "the sandbox was edited beyond what the strategy allows",
     "unanswered": "nobody answered in time",
-    "budget": "the time or the money is used up",
-    "attempts_spent": "the fixes for a validation are used up",
+    "budget": "the time or cost limit is reached",
+    "attempts_spent": "no fixes left for a validation",
 }
 
 
@@ -109,21 +109,21 @@ def _summary(report: PlanReport) -> str:
             return "at work"
         case PlanState.PROCESSING:
             is_applying = report.phase == "apply"
-            return "interrupted while it was applied" if is_applying else "not at work"
+            return "interrupted while applying" if is_applying else "not running"
         case PlanState.COMPLETE if _has_none(report):
-            return "every required validation passes; the changes are in your files already"
+            return "every required validation passes; your files already have the changes"
         case PlanState.CANCELLED if _has_none(report):
-            return "ended by a person; your files stay as they are now"
+            return "cancelled; your files stay as they are"
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
         case PlanState.APPLIED:
             return f"applied to {report.project}"
         case PlanState.CANCELLED:
-            return "ended by a person"
+            return "cancelled"
     why = report.why
     if why == "out_of_bounds" and not report.needed:
-        return "a step cannot be done as the strategy says"
-    return _WHY.get(why, why) if why else "a person is to say something"
+        return "a step cannot be carried out as planned"
+    return _WHY.get(why, why) if why else "a person has to answer"
 
 
 def _has_none(report: PlanReport) -> bool:
@@ -193,7 +193,7 @@ def print_validations(report: PlanReport) -> None:
         elif tried := budget.fixes.get(name):
             facts.append(f"{tried} of {budget.validation_retry_limit} retries used")
         if verdict is not None and verdict.wrote:
-            what = "which stays there" if _has_none(report) else "which was put back"
+            what = "which stays" if _has_none(report) else "which was restored"
             facts.append(f"wrote {', '.join(verdict.wrote)}, {what}")
         about = f" ({', '.join(facts)})" if facts else ""
         echo(f"  {name}: {word}{about}", fg=colour)
@@ -217,20 +217,20 @@ def print_asked(report: PlanReport) -> None:
             echo(f"    {'  ' * depth}{_step(step)}")
     elif question.get("approve") == "edits":
         what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"
-        echo(f"  asks: may it be so? the sandbox was edited: {what}")
-        echo("  `yes` approves that; anything else has the sandbox looked at again")
+        echo(f"  asks: is this edit of the sandbox allowed? {what}")
+        echo("  `yes` approves it; any other answer validates the sandbox again")
     elif question.get("guide"):
         echo(f"  asks for guidance: no strategy was made: {question['why']}")
     elif question.get("why") == "unsure":
         echo(f"  {confidence_line(report)}")
-        echo("  asks: is this fix right? `yes` goes on with it, anything else stops the plan")
+        echo("  asks: is this fix right? `yes` continues with it, any other answer stops the plan")
     elif wanted_by(report.question) is Wanted.APPROVAL:
-        echo("  asks: may this be done? `yes` approves exactly that")
+        echo("  asks: may the plan do this? `yes` approves exactly this")
     elif wanted_by(report.question) is Wanted.GUIDANCE:
         where = "where they are" if _has_none(report) else "in the sandbox"
-        echo(f"  asks for guidance; the files can be edited as well, {where}")
+        echo(f"  asks for guidance; you can also edit the files {where}")
     if report.needed and question:
-        echo(f"  needed, and not allowed: {', '.join(report.needed)}")
+        echo(f"  needed but not allowed: {', '.join(report.needed)}")
 
 
 def print_next(report: PlanReport) -> None:
@@ -286,7 +286,7 @@ def _print_strategizing(made: Strategizing) -> None:
 
 def _print_result(result: StepResult) -> None:
     what = result.refused or f"changed {', '.join(result.files) or 'nothing'}"
-    kept = "nothing of it was kept: " if result.refused else ""
+    kept = "all its edits were dropped: " if result.refused else ""
     echo(f"step {result.step} by {result.actor}: {kept}{what}")
 
 

@@ -31,7 +31,7 @@ from runtrue.plan import (
 @any_plan
 @options.as_json
 def status(plan_id: str | None, as_json: bool) -> int:
-    """Show where a plan stands: state, steps, validations, retries, and what to do next."""
+    """Show a plan's state, steps, validations and retries, and what to do next."""
     with opened(plan_id) as at:
         if as_json:
             print_json(replace(at.report, last_verdicts=last_verdicts(at.report)))
@@ -57,7 +57,7 @@ def tree(plan_id: str | None, as_json: bool) -> int:
 
 @click.command()
 @any_plan
-@click.option("--stat", is_flag=True, help="Only which files, and how many lines.")
+@click.option("--stat", is_flag=True, help="Only the files and numbers of lines.")
 @options.as_json
 def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
     """Show the patch from your files to the plan's sandbox as it is now."""
@@ -82,7 +82,7 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
 @any_plan
 @options.as_json
 def explain(plan_id: str | None, as_json: bool) -> int:
-    """Explain why a plan is where it is: what was found, tried, decided, asked and said."""
+    """Explain a plan's history: findings, fixes, decisions, questions and answers."""
     with opened(plan_id) as at:
         questions = tuple(
             QuestionReport(

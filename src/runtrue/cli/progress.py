@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from runtrue.cli.console import LiveLines, echo, live_lines
+from runtrue.cli.shared_options import verbosity
 from runtrue.flow import Event
 
 
@@ -39,8 +40,10 @@ class Narrator:
 
 @contextmanager
 def open_display(*, plain: bool) -> Iterator[Display]:
-    """A display on stderr: live on a terminal, unless `plain`."""
-    if sys.stderr.isatty() and not plain:
+    """A display on stderr: live on a terminal, unless `plain`; none with `--quiet`."""
+    if verbosity() < 0:
+        yield Display()
+    elif sys.stderr.isatty() and not plain:
         with live_lines() as lines:
             yield _Live(lines)
     else:

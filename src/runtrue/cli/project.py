@@ -16,7 +16,7 @@ def must_be_text(*words: str) -> None:
             word.encode()
         except UnicodeEncodeError as error:
             shown = word.encode("utf-8", "surrogateescape").decode(errors="replace")
-            raise UsageError(f"{shown} is not text in UTF-8, which the journal needs") from error
+            raise UsageError(f"{shown} is not UTF-8 text, which the journal needs") from error
 
 
 def find_project(path: Path) -> Path:
@@ -36,7 +36,7 @@ def must_be_in_repository(project: Path) -> Path:
     top = repository_of(project)
     if top is None:
         raise UsageError(
-            f"{project} is in no git repository, so the gate could not tell what was changed; "
-            "make one with `git init`"
+            f"{project} is not in a git repository, so the gate cannot see what changed; "
+            "create one with `git init`"
         )
     return top

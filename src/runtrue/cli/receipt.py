@@ -14,6 +14,7 @@ import click
 from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.judge import GateOptions, change_of, judge, judging_config, plan
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.project import find_project
 from runtrue.cli.runner import go_on
 from runtrue.cli.show import ago, counted, print_json
@@ -65,14 +66,14 @@ class Verification:
 _which = click.argument("which", metavar="[RUN|FILE]", required=False)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def receipt() -> None:
     """Show, verify and sign receipts: the evidence that a tree passed.
 
-    Every run of fix, code and gate that passes leaves one: the tree and the diff by their hashes,
-    the commands with their exit codes and reports, versions, isolation, confidence, and what was
-    not run. It is named by the id of its run, or by a file; without a name, the latest receipt of
-    this project is meant.
+    Every run of fix, code and gate that passes writes one: hashes of the tree and the diff, the
+    commands with their exit codes and reports, versions, isolation, confidence, and what was not
+    run. Name it by its run's id, or by a file; without a name, the latest receipt of this project
+    is used.
     """
 
 
@@ -109,7 +110,7 @@ def show(which: str | None, as_json: bool) -> int:
 def verify(
     which: str | None, rerun: bool, checks: tuple[str, ...], signers: Path | None, as_json: bool
 ) -> int:
-    """Tell whether a receipt holds for the project as it is now.
+    """Check that a receipt is valid for the project as it is now.
 
     It is stale as soon as a file has changed. It must be known to this journal or be signed by
     someone in --signers; --rerun proves it again and needs neither.
@@ -270,7 +271,7 @@ def _prove_again(home: Home, project: Path, proven: Receipt, checks: Sequence[st
             change = change_of(project, asked)
             request = plan(project, judging_config(project, change, asked), asked, change)
             if isinstance(request, str):
-                raise UsageError(f"there is nothing to judge again: {request}")
+                raise UsageError(f"nothing to check again: {request}")
         else:
             request = plan_fix(project, load_config(project), checks=checks)
             # Nothing is to be fixed: what does not pass as it is has not been proven.

@@ -31,20 +31,20 @@ _MOST_FINDINGS = 20
 #: What led to the end of a run, or to a question, in words.
 WHY = {
     "passed": "every required check passes",
-    "allowed": "every required check passes, and a person accepts what else was found",
-    "flagged": "every required check passes but for what the policy only flags",
-    "regression": "the fix broke what worked before, and was rolled back",
-    "not_the_candidate": "what failed is not the code: no change to it can fix this",
-    "attempts_spent": "the attempts are used up",
-    "time_spent": "the time is used up",
-    "no_fixer": "no fixer can take these findings on",
+    "allowed": "every required check passes, and a person accepted the other findings",
+    "flagged": "every required check passes, except for findings that the policy only flags",
+    "regression": "the fix broke something that worked, and was rolled back",
+    "not_the_candidate": "the code is not at fault: no change to it can fix this",
+    "attempts_spent": "no attempts left",
+    "time_spent": "no time left",
+    "no_fixer": "could not fix what fails",
     "fixer_failed": "the fixer itself failed",
     "nothing_usable": "the fixer changed nothing",
-    "skipped": "let through unjudged",
-    "unsure": "every required check passes, but too little says that the fix is right",
-    "agreed": "every required check passes, and a person agreed to the fix",
+    "skipped": "skipped, not checked",
+    "unsure": "every required check passes, but there is too little evidence that the fix is right",
+    "agreed": "every required check passes, and a person accepted the fix",
     "declined": "every required check passes, but a person declined the fix",
-    "triggered": "what was found is not to be settled by the loop alone",
+    "triggered": "a person has to decide about these findings",
 }
 
 
@@ -53,20 +53,24 @@ def confidence_line(report: CodeReport | PlanReport) -> str:
     return f"confidence {report.confidence:.2f}: {report.confidence_reason}"
 
 
-def print_findings(report: CodeReport | PlanReport) -> None:
-    """Print the findings that are left, and what may help with them."""
+def print_findings(report: CodeReport | PlanReport, *, shown: bool = False) -> None:
+    """Print the findings that are left, and what may help with them.
+
+    Of those that a person has `shown` to them before, only what helps.
+    """
     findings = report.findings
     for finding in findings[:_MOST_FINDINGS]:
-        echo(finding_line(finding))
+        if not shown or finding.fault is not Fault.CANDIDATE:
+            echo(finding_line(finding))
         if finding.fault is not Fault.CANDIDATE:
             for line in (finding.sample or "").strip().splitlines()[-3:]:
                 echo(f"    {line}")
             if finding.available:
                 names = ", ".join(finding.available)
                 is_bound = finding.fault is Fault.STRATEGY
-                echo(f"    allowed is: {names}" if is_bound else f"    did you mean: {names}?")
+                echo(f"    allowed: {names}" if is_bound else f"    did you mean: {names}?")
     more = len(findings) - _MOST_FINDINGS
-    if more > 0:
+    if more > 0 and not shown:
         echo(f"… and {more} more (runtrue runs show {report.run_id} --json)")
 
 
@@ -74,9 +78,9 @@ def print_fix(fix: Fix | FixReport) -> None:
     """Print what each fixer did, and why others did nothing."""
     for part in fix.parts:
         files = ", ".join(part.files) or "nothing"
-        failed = f"; failed itself: {part.failure}" if part.failure else ""
+        failed = f"; failed: {part.failure}" if part.failure else ""
         refused = f"; refused: {part.refused}" if part.refused and not part.restored else ""
-        restored = f"; put back: {', '.join(part.restored)}" if part.restored else ""
+        restored = f"; restored: {', '.join(part.restored)}" if part.restored else ""
         said = f': "{part.said}"' if part.said and not part.files else ""
         text = f"  fix by {part.fixer}: changed {files}{restored}{refused}{failed}{said}"
         echo(text)
@@ -98,7 +102,7 @@ def print_verdict(name: str, verdict: PlanVerdict | VerdictReport) -> None:
 
 
 #: What the nodes around the checks do.
-_DOING = {"open": "making the sandbox", "settle": "settling", "apply": "applying"}
+_DOING = {"open": "creating the sandbox", "settle": "settling", "apply": "applying"}
 
 
 class RepairNarrator(Narrator):
@@ -118,7 +122,9 @@ class RepairNarrator(Narrator):
             case CheckStarted():
                 display.doing(f"{self._attempt}: {event.check}")
             case CheckRepeated():
-                display.doing(f"{self._attempt}: {event.check} once more, to see whether it stays")
+                display.doing(
+                    f"{self._attempt}: {event.check} again, to see if the failure is stable"
+                )
             case CheckFinished():
                 self._check_finished(event)
             case BackingOff():
@@ -158,10 +164,10 @@ class RepairNarrator(Narrator):
     def _fixer_finished(self, event: FixerFinished) -> None:
         said = f': "{event.said}"' if event.said else ""
         if event.failure:
-            text, style = f"failed itself: {event.failure}{said}", "red"
+            text, style = f"failed: {event.failure}{said}", "red"
         elif event.outside:
             needed = ", ".join(event.outside)
-            text, style = f"not kept: it changed {needed}, outside of the bounds", "yellow"
+            text, style = f"dropped: it changed {needed}, outside of the bounds", "yellow"
         elif event.files:
             text, style = f"changed {', '.join(event.files)}", "cyan"
             if event.refused:
@@ -171,7 +177,7 @@ class RepairNarrator(Narrator):
         else:
             text, style = event.tried or f"changed nothing{said}", "yellow"
         if event.restored and event.files:
-            text += f"; its edits to {', '.join(event.restored)} were undone"
+            text += f"; edits to {', '.join(event.restored)} were undone"
         self.display.line(f"fix by {event.fixer}: {text}", style)
         if event.tried and event.files:
             self.display.line(f"  {event.tried}", "dim")

@@ -20,15 +20,15 @@ from runtrue.workflow import Registry, Workflow, load_workflow, planned_effects,
 @click.command()
 @click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
 @click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option("--dry-run", is_flag=True, help="Show what it would do, and call nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what it would do without calling anything.")
 @options.as_json
 def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
-    """Run a saved workflow, or one from a file.
+    """Run a workflow, saved or from a file.
 
-    Inputs are given as KEY=VALUE and read by the type that the workflow declares; what is piped in
-    goes to the input that asks for it. The result goes to stdout, everything else to stderr. A run
-    is deterministic: nothing is ever fixed. One that was interrupted, or that failed, is continued
-    at that node with `runtrue runs resume`.
+    Give inputs as KEY=VALUE; the workflow declares their types. Piped input goes to the input that
+    declares `stdin`. The result goes to stdout, everything else to stderr. A run is deterministic:
+    runtrue never fixes anything here. `runtrue runs resume` continues an interrupted or failed run
+    at its node.
 
     \b
     Exit codes: 0 passed, 1 a node failed, 2 bad input.
@@ -69,7 +69,7 @@ def pairs(texts: tuple[str, ...], what: str = "input") -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            raise UsageError(f"{text!r} gives no {what}: write KEY=VALUE")
+            raise UsageError(f"{text!r}: write the {what} as KEY=VALUE")
         if name in pairs:
             raise UsageError(f"the {what} {name!r} is given twice")
         pairs[name] = value
@@ -86,4 +86,4 @@ def _piped(workflow: Workflow) -> str | None:
     try:
         return sys.stdin.buffer.read().decode() or None
     except UnicodeDecodeError as error:
-        raise UsageError("what is piped in is not text in UTF-8") from error
+        raise UsageError("standard input is not UTF-8 text") from error

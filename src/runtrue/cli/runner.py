@@ -12,12 +12,14 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+import msgspec
 from msgspec import UNSET
 
-from runtrue.cli.console import choose, confirm, echo
-from runtrue.cli.kinds import KINDS, is_yes_or_no, kind_of
+from runtrue.cli.console import choose, confirm, echo, streams_are_one
+from runtrue.cli.kinds import KINDS, Shown, is_yes_or_no, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
+from runtrue.cli.shared_options import verbosity
 from runtrue.cli.show import is_terminal, print_document
 from runtrue.errors import (
     FlowError,
@@ -31,6 +33,7 @@ from runtrue.flow import (
     EffectAwaited,
     Event,
     Journal,
+    Listener,
     LocalDispatcher,
     RunRow,
     RunState,
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
 
 #: The exit code of a run that failed, or was cancelled.
 _FAILED = 1
+#: How many characters of an event `--verbose` shows.
+_MOST_OF_EVENT = 400
 #: Signals to stop.
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -86,7 +91,8 @@ def _run_and_show(
 ) -> int:
     run = journal.find(run_id)
     kind = kind_of(run)
-    echo(f"run {run.id}: {run.kind} {run.title}", err=True)
+    if verbosity() >= 0:
+        echo(f"run {run.id}: {run.kind} {run.title}", err=True)
     asked = False
     while (
         run.state is not RunState.WAITING
@@ -117,11 +123,17 @@ def _run_and_show(
     if as_json:
         _print_whole(report)
     else:
-        kind.print_report(report, asked=asked)
+        kind.print_report(report, asked=asked, shown=_shown(report))
         if run.state is RunState.WAITING:
             kind.print_question(run.id, journal.open_question(run.id))
         kind.conclude(home, report)
     return kind.exit_code(run, report)
+
+
+def _shown(report: Report) -> Shown:
+    """Return what the reader of stdout has just read as progress on stderr."""
+    is_read = streams_are_one() and verbosity() >= 0
+    return Shown.PROGRESS if is_read and len(report.attempts) == 1 else Shown.NOTHING
 
 
 def go_on(
@@ -150,10 +162,16 @@ def go_on(
                     "yellow",
                 )
 
+        def say_all(event: Event) -> None:
+            origin = f" {event.origin}" if event.origin else ""
+            payload = msgspec.json.encode(event.payload).decode()
+            shown.line(f"    event {event.kind}{origin} {payload[:_MOST_OF_EVENT]}", "bright_black")
+
+        listeners: list[Listener] = [narrator, say_awaited]
+        if verbosity() > 0:
+            listeners.append(say_all)
         dispatcher = LocalDispatcher(
-            journal,
-            lambda run: kind.prepare(run, home, secrets or {}, force=force),
-            [narrator, say_awaited],
+            journal, lambda run: kind.prepare(run, home, secrets or {}, force=force), listeners
         )
         try:
             return asyncio.run(_until_stopped(dispatcher, run.id, force=force))
@@ -205,7 +223,7 @@ def _print_whole(report: Report) -> None:
 
 def _show_interrupted(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     command = "plan execute" if run.kind == "plan" else "runs resume"
-    how = f"interrupted; nothing is lost: continue with `runtrue {command} {run.id}`"
+    how = f"interrupted; nothing is lost. Continue with `runtrue {command} {run.id}`"
     if begun := journal.begun(run.id):
         how = f"interrupted: {interrupted(run.id, begun)}{ways_to_settle(run, begun)}"
     is_cancelled = run.state is RunState.CANCELLED
@@ -234,7 +252,7 @@ def ways_to_settle(run: RunRow, begun: Sequence[str]) -> str:
     if run.kind != "workflow" or not begun:
         return ""
     first = shlex.quote(begun[0])
-    return f"; or go on with `--done {first}` if it happened, `--skip {first}` without it"
+    return f"; or pass `--done {first}` if it happened, `--skip {first}` without it"
 
 
 def _said(error: Exception, patch: str | None) -> str:

@@ -15,7 +15,8 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
-from runtrue.cli.kinds import is_yes_or_no, kind_of
+from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
@@ -52,35 +53,51 @@ _of_all = click.option(
 _ROOT_FILES = (".git", "runtrue.toml", "pyproject.toml", "package.json")
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def runs() -> None:
     """List, show, apply, resume and cancel runs of every kind.
 
-    A run is named by its id or the beginning of it; without one, the latest run of this project is
-    meant, and outside of any project the latest of all.
+    Name a run by its id, or the start of it. Without one, the commands take the latest run of this
+    project; outside of any project, the latest of all.
     """
 
 
 @runs.command("list")
-@click.option("--state", type=click.Choice([s.value for s in RunState]), help="Only such runs.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most so many (20)."
+    "--state", type=click.Choice([s.value for s in RunState]), help="Only runs in this state."
 )
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most N (20)."
+)
+@click.option("--workflow", metavar="NAME", help="Only runs of this workflow.")
+@click.option("--all", "of_all", is_flag=True, help="Runs of every project, not only of this one.")
 @options.as_json
-def list_runs(state: str | None, limit: int, as_json: bool) -> int:
-    """List the latest runs, newest first."""
+def list_runs(
+    state: str | None, limit: int, workflow: str | None, of_all: bool, as_json: bool
+) -> int:
+    """List the latest runs of this project, newest first; outside of any project, all.
+
+    \b
+    Examples:
+      runtrue runs list
+      runtrue runs list --all --state waiting
+      runtrue runs list --workflow weather
+    """
     home = Home.find(Path.cwd())
     rows: list[RunRow] = []
+    root = None if of_all or workflow else project_root()
     if home.journal.exists():  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
             for run in journal.runs(state=RunState.WAITING, limit=_EVERY):
                 after_expiry(journal, home, run)
-            rows = journal.runs(limit=limit, state=wanted)
+            kind = "workflow" if workflow else None
+            rows = journal.runs(limit=limit, state=wanted, kind=kind, title=workflow, within=root)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
-        echo(f"no runs in {home.journal}")
+        where = f"no runs of {root} in {home.journal}; --all lists every project's"
+        echo(where if root else f"no runs in {home.journal}")
     else:
         for run in rows:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
@@ -109,7 +126,7 @@ def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) ->
         echo(f"isolation: {isolation.level} (network: {network})")
     kind = kind_of(run)
     kind.print_details(report)
-    kind.print_report(report)
+    kind.print_report(report, shown=Shown.DETAILS)
     if run.state is RunState.WAITING:
         kind.print_question(run.id, question)
     return 0
@@ -121,31 +138,31 @@ def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) ->
 @click.option(
     "--force",
     is_flag=True,
-    help="End the process that drives it; fire an interrupted side effect again.",
+    help="Stop the process that runs it, and repeat an interrupted side effect.",
 )
 @click.option(
     "--done",
     multiple=True,
     metavar="NODE",
-    help="The side effect that was cut off inside this node has happened. Can be repeated.",
+    help="The interrupted side effect of this node did happen. Can be repeated.",
 )
 @click.option(
     "--result",
     metavar="JSON",
-    help="With --done: the outputs of the node, as a JSON object.",
+    help="With --done: the node's outputs, as a JSON object.",
 )
 @click.option(
     "--skip",
     multiple=True,
     metavar="NODE",
-    help="Go on without the node that was cut off, as if it had failed. Can be repeated.",
+    help="Skip the interrupted node, as if it had failed. Can be repeated.",
 )
 @click.option(
     "--input",
     "secrets",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A secret input of a workflow, which is not kept. Can be repeated.",
+    help="A secret input of the workflow; it is not stored. Can be repeated.",
 )
 @_of_all
 @options.as_json
@@ -162,8 +179,8 @@ def resume(
 ) -> int:
     """Continue a run that was interrupted or waits for an answer.
 
-    A side effect that was cut off is not repeated by itself, unless it has an idempotency key: say
-    that it has happened (--done), go on without it (--skip), or fire it again (--force).
+    An interrupted side effect is repeated only if it has an idempotency key. Otherwise say that it
+    happened (--done), skip it (--skip), or repeat it (--force).
     """
     from runtrue.cli.settle import CutOffChoice
 
@@ -172,8 +189,8 @@ def resume(
         run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
         if run.is_over and answer is not None:
             raise UsageError(
-                f"run {run.id} has ended ({run.state}), so that the answer was not used; "
-                f"`runtrue runs show {run.id}` tells what it came to"
+                f"run {run.id} has ended ({run.state}), so the answer was not used; "
+                f"`runtrue runs show {run.id}` shows its result"
             )
         if run.is_over:
             return _show_again(journal, home, run, as_json=as_json)
@@ -209,7 +226,7 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
 @_run_id
 @options.as_json
 def diff(run_id: str | None, as_json: bool) -> int:
-    """Show the diff that a run has made, passed or not."""
+    """Show the diff of a run, passed or not."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = _find(journal, run_id)
@@ -226,10 +243,10 @@ def diff(run_id: str | None, as_json: bool) -> int:
 @options.allow_self_running
 @options.as_json
 def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
-    """Apply the diff that a run has made, passed or not, to your files.
+    """Apply the diff of a run, passed or not, to your files.
 
-    All of it or nothing: refused where your files are not as the run found them. A run that asks
-    whether its fix is right is answered with yes.
+    Applies all of it or nothing, and refuses if you changed the same files since. If the run asks
+    whether its fix is right, this answers yes.
     """
     from runtrue.code import apply_patch
 
@@ -256,7 +273,7 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
                 apply_patch(run, home, home.patch(run.id))
             except SandboxError as error:
                 if was_applied:
-                    raise UsageError(f"the diff of run {run.id} is applied already") from error
+                    raise UsageError(f"the diff of run {run.id} is already applied") from error
                 raise
             report = replace(report, applied=True)
             if run.result is not None:  # there is none of a run that was cancelled
@@ -283,7 +300,7 @@ def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanRe
 @_run_id
 @options.as_json
 def cancel(run_id: str | None, as_json: bool) -> int:
-    """End a run, and stop the process that drives it. Its sandbox is kept."""
+    """Cancel a run and stop its process. Its sandbox stays."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = end_run(journal, home, _find(journal, run_id))
@@ -300,23 +317,23 @@ def cancel(run_id: str | None, as_json: bool) -> int:
     type=click.FloatRange(min=0),
     default=90.0,
     metavar="N",
-    help="Keep what ended within so many days (90).",
+    help="Keep runs that ended within N days (90).",
 )
 @click.option(
     "--keep-last",
     type=click.IntRange(min=0),
     default=200,
     metavar="N",
-    help="Keep the latest runs, however old (200).",
+    help="Keep the latest N runs, however old (200).",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted without deleting.")
 @options.as_json
 def prune_runs(keep_days: float, keep_last: int, dry_run: bool, as_json: bool) -> int:
     """Delete old runs with their sandboxes, patches and recorded answers.
 
-    A run that waits for you is never deleted; one that can be resumed, or whose diff was not
-    applied, only after a year. The same happens by itself once a day, with the numbers above;
-    RUNTRUE_KEEP_DAYS sets other days, or `never`.
+    Never deletes a run that waits for you, and deletes one that can be resumed, or whose diff was
+    not applied, only after a year. runtrue does this itself once a day, with the defaults below;
+    RUNTRUE_KEEP_DAYS sets another number of days, or `never`.
     """
     from runtrue.cli.prune import prune
 
@@ -361,13 +378,13 @@ def _journal(home: Home) -> Journal:
 def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunRow:
     if run_id is not None:
         return journal.find(run_id)
-    root = None if of_all else _project_root()
+    root = None if of_all else project_root()
     if root is not None:
         if (run := journal.latest_within(root)) is not None:
             return run
         raise UnknownRun(
             f"there are no runs of {root} in {journal.path}; "
-            "give an id of `runtrue runs list`, or --all for the latest of any project"
+            "pass an id from `runtrue runs list --all`, or --all for the latest of any project"
         )
     latest = journal.runs(limit=1)
     if not latest:
@@ -375,7 +392,7 @@ def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunR
     return latest[0]
 
 
-def _project_root() -> Path | None:
+def project_root() -> Path | None:
     """Return the directory of the project that the user is in, or None outside of one."""
     here = Path.cwd().resolve()
     for directory in (here, *here.parents):

@@ -9,6 +9,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import ask_secret, echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import is_terminal, print_json
 from runtrue.errors import HostError, UsageError
 from runtrue.secrets import Secrets, SecretStore, StoreRefused, StoreUnavailable, problem_of_name
@@ -17,7 +18,9 @@ from runtrue.secrets import Secrets, SecretStore, StoreRefused, StoreUnavailable
 _KEEPING = ("keyring", "file")
 
 _store = click.option(
-    "--store", type=click.Choice(_KEEPING), help="This store, not the first that can be used."
+    "--store",
+    type=click.Choice(_KEEPING),
+    help="Use this store instead of the first available one.",
 )
 
 
@@ -33,14 +36,14 @@ def _complete_name(ctx: click.Context, param: click.Parameter, incomplete: str) 
 _name = click.argument("name", metavar="NAME", shell_complete=_complete_name)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def secret() -> None:
-    """Keep, list and delete secrets: tokens, keys and passwords.
+    """Store, list and delete secrets: tokens, keys and passwords.
 
-    A secret has the name of an environment variable, and is used wherever that variable would be:
-    as ${env.NAME} in a workflow, as the key of a language model, for a coding agent. It is looked
-    up in the environment, in the desktop's keyring (with `pip install 'runtrue[secrets]'`) and in
-    secrets.json in runtrue's home, which nobody else can read; [secrets] stores sets the order.
+    A secret is named like an environment variable and used like one: as ${env.NAME} in a workflow,
+    as the key of a language model, for a coding agent. runtrue looks in the environment, in the
+    desktop's keyring (with `pip install 'runtrue[secrets]'`) and in secrets.json in its home,
+    which only you can read; [secrets] stores sets the order.
     """
 
 
@@ -49,7 +52,7 @@ def secret() -> None:
 @_store
 @options.as_json
 def set_secret(name: str, store: str | None, as_json: bool) -> int:
-    """Keep a secret. Its value is asked for, or read from standard input: never an argument.
+    """Store a secret; reads its value from the terminal or standard input, never an argument.
 
     \b
     Examples:
@@ -66,18 +69,18 @@ def set_secret(name: str, store: str | None, as_json: bool) -> int:
         document: dict[str, Any] = {"status": "passed", "name": name, "store": chosen.origin}
         print_json({**document, "hidden_by": hidden_by})
         return 0
-    echo(f"kept {name} in the {chosen.origin}")
+    echo(f"stored {name} in the {chosen.origin}")
     if hidden_by:
-        echo(f"the {name} of the {hidden_by} comes first, and is what is used", err=True)
+        echo(f"the {name} of the {hidden_by} takes precedence and is used", err=True)
     return 0
 
 
 @secret.command("list")
 @options.as_json
 def list_secrets(as_json: bool) -> int:
-    """The names of the secrets there are, and where each comes from; never a value.
+    """List the names of secrets and their sources, never a value.
 
-    Of the environment, those are listed whose names say that they are secret.
+    Of the environment, lists the variables whose names look secret.
     """
     secrets = Secrets.here()
     found = secrets.found()
@@ -92,7 +95,7 @@ def list_secrets(as_json: bool) -> int:
         echo(f"{one.name:<{width}}  {one.origin}{note}")
         seen.add(one.name)
     if not found:
-        echo("no secrets; keep one with `runtrue secret set NAME`")
+        echo("no secrets; store one with `runtrue secret set NAME`")
     for why in secrets.unavailable:
         echo(why, err=True)
     return 0
@@ -103,7 +106,7 @@ def list_secrets(as_json: bool) -> int:
 @_store
 @options.as_json
 def delete(name: str, store: str | None, as_json: bool) -> int:
-    """Delete a secret wherever it is kept.
+    """Delete a secret from every store.
 
     \b
     Examples:
@@ -132,7 +135,7 @@ def delete(name: str, store: str | None, as_json: bool) -> int:
 def _require_name(name: str) -> None:
     # Somebody may have given the value by mistake: it must not be printed.
     if problem := problem_of_name(name):
-        raise UsageError(f"that is no name for a secret: {problem}")
+        raise UsageError(f"not a name for a secret: {problem}")
 
 
 def _value(name: str) -> str:
@@ -157,7 +160,7 @@ def _named(secrets: Secrets, origin: str) -> SecretStore:
         if store.origin == origin:
             return store
     reasons = "; ".join(secrets.unavailable)
-    raise UsageError(reasons or f"the {origin} is none of the [secrets] stores of this directory")
+    raise UsageError(reasons or f"the {origin} is not among the [secrets] stores of this directory")
 
 
 def _keeping(secrets: Secrets, origin: str | None) -> SecretStore:
@@ -173,7 +176,7 @@ def _keeping(secrets: Secrets, origin: str | None) -> SecretStore:
             continue
         return store
     why = "; ".join(dict.fromkeys(reasons)) or "[secrets] stores has neither keyring nor file"
-    raise HostError(f"there is no store to keep a secret in: {why}")
+    raise HostError(f"no store for secrets: {why}")
 
 
 def _hidden_by(secrets: Secrets, chosen: SecretStore, name: str) -> str | None:
@@ -194,4 +197,4 @@ def _nothing_to_delete(secrets: Secrets, name: str) -> str:
     if any(one.name == name and one.origin == "environment" for one in found):
         return f"{name} is set in the environment; write `unset {name}` in your shell"
     kept = ", ".join(dict.fromkeys(one.name for one in found if one.origin in _KEEPING))
-    return f"no secret {name} is kept; there are: {kept or 'none'}"
+    return f"no stored secret {name}; available: {kept or 'none'}"

@@ -18,8 +18,8 @@ def agrees_to(files: Sequence[SelfRunning], *, as_json: bool) -> bool:
     if not files:
         return True
     for one in files:
-        echo(f"runs by itself: {visible_name(one.file)}: {one.why}", err=True)
+        echo(f"runs automatically: {visible_name(one.file)}: {one.why}", err=True)
     if is_terminal() and not as_json:
         return confirm("Apply these files too?")
-    echo("not applied: read the diff, then apply it with --allow-self-running", err=True)
+    echo("not applied: read the diff, then pass --allow-self-running", err=True)
     return False

@@ -44,7 +44,11 @@ def finding_line(finding: Finding, *, with_source: bool = True) -> str:
     message = finding.message.strip().splitlines() or [""]
     source = f"{finding.source}: " if with_source else ""
     place = f"{where} " if where else ""
-    return f"{source}{place}{finding.category} {message[0][:160]}{named}"
+    text = message[0].rstrip()
+    if text.endswith(":"):
+        # What was expected and what came comes below it.
+        text = " ".join([text, *(line.strip() for line in message[1:] if line.strip())][:3])
+    return f"{source}{place}{finding.category} {text[:160]}{named}"
 
 
 def is_terminal() -> bool:
@@ -80,7 +84,7 @@ def print_document(report: Any) -> None:
 
 
 def write_patch(patch: str) -> None:
-    """Print a patch: as it is into a pipe or a file, so that `git apply` takes it."""
+    """Print a patch: as it is into a pipe or a file, so `git apply` takes it."""
     if sys.stdout.isatty():
         print_diff(patch)
     else:
@@ -93,7 +97,7 @@ def print_diff(diff: str) -> None:
     # Not splitlines: it also divides at characters that divide no line of a file.
     for line in diff.removesuffix("\n").split("\n"):
         is_header = line.startswith(("+++", "---", "diff ", "index "))
-        echo(line, fg=None if is_header else colours.get(line[:1]), bold=is_header)
+        echo(line, fg=None if is_header else colours.get(line[:1]), bold=is_header, as_is=True)
 
 
 def print_part(title: str, lines: list[str]) -> None:

@@ -167,7 +167,7 @@ def _read(host: AgentHost) -> StopEvent:
         return msgspec.json.decode(sys.stdin.buffer.read(), type=StopEvent)
     except msgspec.DecodeError as error:
         raise UsageError(
-            f"{host.title}'s JSON for a stop hook is wanted on stdin: {error}"
+            f"{host.title}'s JSON for a stop hook was expected on stdin: {error}"
         ) from error
 
 

@@ -12,6 +12,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import confirm, echo
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.show import counted, is_terminal, print_json
 from runtrue.config import find_config, grants_of
 from runtrue.errors import UsageError
@@ -70,7 +71,7 @@ def confirm_trust(
         echo(f"runtrue: {sentence}", err=True)
     if found.undone:
         undone = "; ".join(map(visible_name, found.undone))
-        echo(f"runtrue: left out, since you ask for more isolation: {undone}", err=True)
+        echo(f"runtrue: ignored, because you require more isolation: {undone}", err=True)
     pending = [one for one in requests_of(project, servers=servers) if not one.is_trusted]
     if found.request is not None and not grants_of(found.written, sections):
         pending = [one for one in pending if one.request != found.request]
@@ -128,7 +129,7 @@ def _left_out(asked: Asked, project: Path) -> str:
     what = "; ".join(map(visible_name, asked.request.items))
     changed = f" (changed since you trusted it: {_listed(asked.changes)})" if asked.changes else ""
     return (
-        f"{asked.request.path} is not trusted{changed}, so this is left out: {what}. "
+        f"{asked.request.path} is not trusted{changed}; ignored: {what}. "
         f"`runtrue trust {project}` asks"
     )
 
@@ -137,7 +138,7 @@ def _listed(changes: tuple[str, ...]) -> str:
     return "; ".join(map(visible_name, changes))
 
 
-class _DefaultGroup(click.Group):
+class _DefaultGroup(CommandGroup):
     """A group whose first word may be a path: then `add` is meant."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -152,11 +153,11 @@ _path = click.argument("path", default=".", type=click.Path(path_type=Path))
 
 @click.group(cls=_DefaultGroup)
 def trust() -> None:
-    """Say yes to what a project brings along: servers, weaker isolation, agents, hosts.
+    """Agree to what a project brings along: servers, weaker isolation, agents, hosts.
 
-    A project's .mcp.json, and what its runtrue.toml or [tool.runtrue] asks for beyond checks and
-    restrictions, count only after you agreed to them. The agreement is for the content of the file
-    as it is now, and is kept in runtrue's home; a file that changes is asked for again.
+    A project's .mcp.json, and whatever its runtrue.toml or [tool.runtrue] asks for beyond checks
+    and restrictions, has no effect until you agree. The agreement covers the file as it is now; if
+    the file changes, runtrue asks again.
 
     \b
     Examples:
@@ -188,7 +189,7 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
     if not as_json:
         _show(asked, err=False)
         if not asked:
-            echo(f"{project} asks for nothing that needs your agreement")
+            echo(f"{project} needs no agreement from you")
     agreed = bool(pending) and (yes or (is_terminal() and _confirmed()))
     if agreed:
         _agree(pending)
@@ -200,14 +201,14 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
     elif agreed:
         echo(f"trusted {counted(len(pending), 'file')} of {project}")
     elif pending:
-        echo("not trusted; say yes with `runtrue trust --yes`", err=True)
+        echo("not trusted; agree with `runtrue trust --yes`", err=True)
     return 0 if is_trusted else _WAITING
 
 
 @trust.command("list")
 @options.as_json
 def list_agreements(as_json: bool) -> int:
-    """List what you agreed to, and whether it still is what it was.
+    """List what you agreed to, and what has changed since.
 
     \b
     Examples:
@@ -239,7 +240,7 @@ def _complete_agreed(ctx: click.Context, param: click.Parameter, incomplete: str
 )
 @options.as_json
 def revoke(path: Path, as_json: bool) -> int:
-    """Take back your agreement to a file, or to all files of a project.
+    """Withdraw your agreement to a file, or to all files of a project.
 
     \b
     Examples:

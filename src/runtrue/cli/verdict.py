@@ -66,7 +66,7 @@ def not_ready_text(report: CodeReport) -> str:
 
 def _verdict(report: CodeReport) -> Iterator[str]:
     if report.skipped:
-        yield f"{_NAME}not judged: {report.skipped} (run {report.run_id})"
+        yield f"{_NAME}not checked: {report.skipped} (run {report.run_id})"
         return
     findings = report.findings
     count = counted(len(findings), "finding")
@@ -74,22 +74,22 @@ def _verdict(report: CodeReport) -> Iterator[str]:
         yield f"{_NAME}ready{_since(report)}: {', '.join(_passed(report))}"
         yield from _notes(report)
     elif report.ready:
-        yield f"{_NAME}ready, with {count}: the loop around does not require passing tests."
+        yield f"{_NAME}ready, with {count}: the surrounding loop does not require passing tests."
         yield from _findings(findings, report)
     else:
-        yield f"{_NAME}{count}, the change is not ready. Fix all of it, then rerun `runtrue gate`."
+        yield f"{_NAME}{count}, the change is not ready. Fix them and rerun `runtrue gate`."
         yield from _findings(findings, report)
     for one in report.self_running:
-        yield f"  note: {one.file} runs by itself: {one.why}"
+        yield f"  note: {one.file} runs automatically: {one.why}"
     if report.memory is not None and report.memory.trouble:
-        yield f"{_NAME}what was found is not remembered: {report.memory.trouble}"
+        yield f"{_NAME}could not save findings to memory: {report.memory.trouble}"
 
 
 def _since(report: CodeReport) -> str:
     """Return since when it is known to be ready, where that is not from now on."""
     if not report.reused or report.receipt is None:
         return ""
-    return f", as judged {ago(report.receipt.at)} (nothing has changed since)"
+    return f", as checked {ago(report.receipt.at)} (nothing has changed since)"
 
 
 def _passed(report: CodeReport) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _lines(finding: Finding) -> Iterator[str]:
     if finding.fault is not Fault.CANDIDATE:
         yield from (finding.sample or "").strip().splitlines()[-3:]
         if finding.available:
-            yield f"there is: {', '.join(finding.available)}"
+            yield f"available: {', '.join(finding.available)}"
     yield f"cause: {cause_in_words(finding)}"
     yield f"to do: {_to_do(finding)}"
 
@@ -164,5 +164,5 @@ def _to_do(finding: Finding) -> str:
     if frames:
         last = frames[-1]
         place = f"{last['file']}:{last['line']}" if last.get("line") else str(last["file"])
-        return f"look at {place}; fix the code, or the test if the test is wrong"
+        return f"fix {place}, or the test if the test is wrong"
     return strategy_for(finding)

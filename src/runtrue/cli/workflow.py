@@ -11,6 +11,7 @@ import click
 
 from runtrue.cli import options, workflows
 from runtrue.cli.console import confirm, echo, edit_text
+from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.show import finding_line, is_terminal, print_diff, print_json
 from runtrue.cli.trust import trusted_registry
@@ -34,7 +35,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=workflows.complete
 _HARMLESS = frozenset({EffectKind.READ, EffectKind.CODE, EffectKind.SECRET, EffectKind.DIRECTORY})
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def workflow() -> None:
     """Check, save, list, show, edit, compare, heal and delete workflows."""
 
@@ -52,8 +53,8 @@ workflow.add_command(workflows.delete)
 def history(name: str, as_json: bool) -> int:
     """List the versions of a saved workflow, newest first.
 
-    Every save is a version, and so is what was changed by hand since. `runtrue runs list` lists
-    runs.
+    Every save makes a version, and so does an edit of the file by hand. For its runs, see
+    `runtrue runs list --workflow NAME`.
     """
     store = WorkflowStore(Home.find(Path.cwd()))
     store.keep_current(name)
@@ -94,7 +95,7 @@ def diff(name: str, old: int | None, new: int | None, as_json: bool) -> int:
     after = versions.get(numbers[-1] if new is None else new)
     earlier = [number for number in numbers if number < after.number]
     if old is None and not earlier:
-        raise UsageError(f"{name!r} has one version only: there is nothing to compare")
+        raise UsageError(f"{name!r} has only one version; nothing to compare")
     before = versions.get(earlier[-1] if old is None else old)
     text = _diff(
         before.workflow, after.workflow, f"{name} {before.number}", f"{name} {after.number}"
@@ -134,7 +135,7 @@ def export(name: str) -> int:
       runtrue workflow export weather > weather.yaml
     """
     loaded = load_workflow(name, home=Home.find(Path.cwd()))
-    echo(dump_document(dict(loaded), "yaml"))
+    echo(dump_document(dict(loaded), "yaml"), as_is=True)
     return 0
 
 
@@ -166,14 +167,14 @@ def edit(name: str) -> int:
 @workflow.command()
 @_name
 @click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
-@click.option("--yes", "-y", is_flag=True, help="Agree to the run's effects and to the version.")
+@click.option("--yes", "-y", is_flag=True, help="Approve the run's effects and the new version.")
 @options.as_json
 def heal(name: str, inputs: tuple[str, ...], yes: bool, as_json: bool) -> int:
-    """Propose a new version of a saved workflow that no longer finds what it reads.
+    """Propose a new version of a saved workflow whose API has changed.
 
-    The workflow is run. Where a path or an argument fails, a fix is proposed and proven by running
-    it; calls that the first run made are not made again. It is saved after your yes. `runtrue run`
-    never does this by itself.
+    Runs the workflow. Where a path or an argument fails, proposes a fix and proves it by running
+    it, without repeating calls that succeeded. Saves it after your yes. `runtrue run` never does
+    this on its own.
 
     \b
     Exit codes: 0 healthy or saved, 1 no fix, 2 bad input, 3 waiting for a yes.
@@ -201,12 +202,12 @@ def heal(name: str, inputs: tuple[str, ...], yes: bool, as_json: bool) -> int:
             return _waiting(name, f"running it would {'; '.join(lines)}", as_json, effects=lines)
         for line in lines:
             echo(f"  {line}", err=True)
-        if not confirm("Running it does this. Go on?"):
+        if not confirm("Running it does this. Continue?"):
             return 3
     report = run_to_end(heal_workflow(loaded, values, PlannerContext(registry)))
     findings = [finding_line(finding) for finding in report.findings]
     if report.status == "healthy":
-        return _ended(name, "passed", "it passes: there is nothing to heal", as_json, {})
+        return _ended(name, "passed", "it passes; nothing to heal", as_json, {})
     for line in findings if not as_json else ():
         echo(line, err=True)
     if report.status == "failed":
@@ -215,7 +216,7 @@ def heal(name: str, inputs: tuple[str, ...], yes: bool, as_json: bool) -> int:
     facts = {"findings": findings, "diff": text, "result": report.result}
     if not as_json:
         print_diff(text)
-        echo("a run of this version passed", err=True)
+        echo("this version passed when run", err=True)
     if not yes and not (may_ask and confirm(f"Save it as the new version of {name}?")):
         return _waiting(name, "a new version is proposed", as_json, **facts)
     changed = "; ".join(map(str, report.changes))
@@ -231,7 +232,7 @@ def _waiting(name: str, why: str, as_json: bool, **facts: Any) -> int:
     if as_json:
         print_json({"status": "waiting", "workflow": name, "reason": why, **facts})
     else:
-        echo(f"{name}: {why}; `--yes` agrees to it", err=True)
+        echo(f"{name}: {why}; pass `--yes` to approve", err=True)
     return 3
 
 

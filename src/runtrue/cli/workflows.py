@@ -47,7 +47,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=complete_workflow)
 @_workflow
 @options.as_json
 def check(workflow: str, as_json: bool) -> int:
-    """Find everything that is wrong with a workflow, without running it.
+    """Report every problem in a workflow, without running it.
 
     \b
     Exit codes: 0 no problems, 1 problems, 2 it cannot be read.
@@ -106,13 +106,13 @@ def _print_effects(effects: tuple[EffectReport, ...]) -> None:
 @click.command()
 @click.argument("file", metavar="[FILE]", type=click.Path(path_type=Path), required=False)
 @click.option("--run", "run_id", metavar="RUN", help="Save what `runtrue do` made in this run.")
-@click.option("--name", metavar="NAME", help="The name to save it under; else the file's.")
-@click.option("--force", is_flag=True, help="Replace a workflow of that name.")
+@click.option("--name", metavar="NAME", help="The name to save it under. [default: the file's]")
+@click.option("--force", is_flag=True, help="Replace an existing workflow of that name.")
 @options.as_json
 def save(
     file: Path | None, run_id: str | None, name: str | None, force: bool, as_json: bool
 ) -> int:
-    """Save a workflow under a name, after checking it: a file, or what a task came to.
+    """Check a workflow and save it under a name: a file, or the result of a task.
 
     \b
     Examples:
@@ -122,7 +122,7 @@ def save(
     """
     home = Home.find(Path.cwd())
     if (file is None) == (run_id is None):
-        raise UsageError("give a workflow's FILE, or with --run a run of `runtrue do`")
+        raise UsageError("pass a workflow FILE, or --run RUN with a run of `runtrue do`")
     if file is not None:
         loaded, proposed = load_workflow(file), file.stem
     else:
@@ -144,7 +144,7 @@ def _made_in(home: Home, run_id: str) -> tuple[Workflow, str]:
     with Journal(home.journal) as journal:
         run = journal.find(run_id)
     if run.kind != "do" or run.state is not RunState.PASSED:
-        raise UsageError(f"run {run.id} is no task that was done: there is nothing to save of it")
+        raise UsageError(f"run {run.id} is not a finished task, so there is nothing to save")
     report = run.result_as(TaskReport)
     return Workflow(report.workflow or {}), str(report.name)
 
@@ -185,7 +185,7 @@ def list_workflows(as_json: bool) -> int:
             }
         )
     elif not saved:
-        echo(f"no workflows in {home.path / 'workflows'}; `runtrue save FILE` saves one")
+        echo(f"no workflows in {home.path / 'workflows'}; `runtrue workflow save FILE` saves one")
     else:
         width = max(len(s.name) for s in saved)
         for s in saved:
@@ -198,7 +198,7 @@ def list_workflows(as_json: bool) -> int:
 @_workflow
 @options.as_json
 def show(workflow: str, as_json: bool) -> int:
-    """Show what a workflow asks for, does and gives.
+    """Show a workflow's inputs, nodes, outputs and effects.
 
     \b
     Examples:

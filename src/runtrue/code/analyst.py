@@ -35,24 +35,24 @@ _ALIKE = 0.6
 
 _WORDS = {
     Cause.WRONG_VALUE: "a value is not what the test expects",
-    Cause.MISSING_NAME: "a name is used that does not exist there",
-    Cause.MISSING_MEMBER: "something is looked for that is not there",
-    Cause.TYPE_MISMATCH: "a value is of another type than it is used as",
-    Cause.NULL_ACCESS: "something is used that may be absent",
+    Cause.MISSING_NAME: "an undefined name is used",
+    Cause.MISSING_MEMBER: "a lookup finds nothing",
+    Cause.TYPE_MISMATCH: "a value has the wrong type",
+    Cause.NULL_ACCESS: "a value may be missing",
     Cause.OUT_OF_RANGE: "an index or a size is out of range",
-    Cause.BAD_ARGUMENT: "a value is refused by what it is given to",
+    Cause.BAD_ARGUMENT: "a call rejects its argument",
     Cause.ARITHMETIC: "a calculation has no result",
     Cause.RECURSION: "a recursion does not end",
-    Cause.SYNTAX: "the code cannot be read by its own language",
-    Cause.STATIC_CHECK: "a static check finds fault with the code",
-    Cause.TIMEOUT: "it does not end within its time",
+    Cause.SYNTAX: "the code has a syntax error",
+    Cause.STATIC_CHECK: "a static check reports a problem",
+    Cause.TIMEOUT: "it timed out",
     Cause.CRASH: "the process died",
     Cause.NOT_RUN: "tests that ran before are skipped or gone",
     Cause.COVERAGE: "the tests do not run enough of the code",
     Cause.MISSING_TESTS: "tests that are required are missing",
     Cause.SECURITY: "a scanner finds the code unsafe",
-    Cause.OUTSIDE: "something outside of the code failed",
-    Cause.UNKNOWN: "nothing says of what kind it is",
+    Cause.OUTSIDE: "something outside the code failed",
+    Cause.UNKNOWN: "the cause is unknown",
 }
 
 
@@ -111,7 +111,7 @@ class MemoryAnalyst:
             for fix in self._context.memory.lookup(finding.fingerprint):
                 names.setdefault(fix.name, _fix_in_words(fix))
                 if fix.id in usable and (confidence is None or fix.confidence > confidence):
-                    strategy = f"do again what {fix.name} did, by {fix.fixer}"
+                    strategy = f"repeat {fix.name}, by {fix.fixer}"
                     confidence = round(fix.confidence, 2)
             alike = self._context.memory.similar_to(
                 finding, language=language, before_run=self._context.run_id, limit=3
@@ -124,7 +124,7 @@ class MemoryAnalyst:
 
 
 def _fix_in_words(fix: RememberedFix) -> str:
-    held = f"held {fix.passed} of {fix.tried} times"
+    held = f"worked {fix.passed} of {fix.tried} times"
     return f"{fix.name}, for a {fix.error_type}, by {fix.fixer}, {held}:\n{fix.diff[:_DIFF]}"
 
 
@@ -136,7 +136,7 @@ def _failure_in_words(failure: KnownFailure) -> str:
 def cause_in_words(finding: Finding) -> str:
     """Return what kind of mistake is behind a finding, for people."""
     if finding.category == NOTHING_COLLECTED:
-        return "there is no test to run, so that nothing is proven"
+        return "there is no test to run, so nothing is proven"
     return _WORDS[cause_of(finding)]
 
 
@@ -164,7 +164,7 @@ def strategy_for(finding: Finding) -> str:
     if finding.category in (COVERAGE_UNMET, TESTS_MISSING):
         return "add tests, and leave the code as it is"
     if finding.category == TESTS_CANNOT_FAIL:
-        return "have the test assert what the code returns, and leave the code as it is"
+        return "make the test assert what the code returns, and leave the code as it is"
     files = [finding.location.file, *(frame.get("file") for frame in _frames(finding)[::-1])]
     # What fails is the test, and what is wrong is as a rule the code that it runs.
     code = next((file for file in files if file and not is_judge(file)), None)

@@ -132,7 +132,7 @@ class CanFailGate:
             source=self.name,
             category=TESTS_CANNOT_FAIL,
             message=f"{test} passes although edits change what it calls: "
-            f"{'; '.join(edits[:_SHOWN])}{more}; have it assert what the calls return",
+            f"{'; '.join(edits[:_SHOWN])}{more}; make it assert what the calls return",
             fault=Fault.CANDIDATE,
             location=Location(file=fresh[case][0] if case in fresh else None, symbol=case),
             attempted=edits,

@@ -75,4 +75,4 @@ class ReportEscalator:
                     f"{known.name}: {known.error_type}, seen {known.seen} times, "
                     f"{similar.score:.0%} alike; fixes that held: {fixes}"
                 )
-        return "\n".join(dict.fromkeys(lines)) or "Nothing like it is known."
+        return "\n".join(dict.fromkeys(lines)) or "No similar failure is known."

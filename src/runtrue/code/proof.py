@@ -183,14 +183,14 @@ class KindsGate:
             if not tests:
                 yield self._finding(f"there is no test for {file}; write one", (file,), file)
             elif own and not ran:
-                skipped = f"the tests for {file} were skipped: {_few(tests)}; have them run"
+                skipped = f"the tests for {file} were skipped: {_few(tests)}; make them run"
                 yield self._finding(skipped, (file,), file)
             elif ran and set(ran) <= nothing:
-                idle = f"the tests for {file} assert nothing: {_few(tuple(ran))}; have them do so"
+                idle = f"the tests for {file} assert nothing: {_few(tuple(ran))}; add assertions"
                 yield self._finding(idle, (file,), file)
             elif (new := [case for case in ran if case in fresh]) and set(new) <= nothing:
                 idle = f"the new or changed tests for {file} assert nothing: {_few(tuple(new))}"
-                yield self._finding(f"{idle}; have them do so", (file,), file)
+                yield self._finding(f"{idle}; add assertions", (file,), file)
 
     def _skipped(
         self,
@@ -208,7 +208,7 @@ class KindsGate:
                 skipped.setdefault(file, []).append(case)
         for file, names in skipped.items():
             text = f"new tests were skipped, or expected to fail: {_few(tuple(names))}"
-            yield self._finding(f"{text}; have them run, or leave them out", tuple(names), file)
+            yield self._finding(f"{text}; make them run, or remove them", tuple(names), file)
 
     def _unmeasured(self, workplace: Workplace) -> Iterator[Finding]:
         """Changed lines that say of themselves that no test need run them."""

@@ -292,7 +292,7 @@ def _plan(
 ) -> CodeRequest:
     if not any(check.mode is Mode.REQUIRED for check in chosen.values()):
         raise UsageError(
-            f"{project}: every check is informational, so that nothing could fail; "
+            f"{project}: every check is informational, so nothing could fail; "
             'give one of them mode = "required"'
         )
     autofix = AutofixCommands.of(

@@ -58,7 +58,7 @@ def plan_task(
     By default, code that exists is fixed and code that does not is written.
     """
     if not requirement.strip():
-        raise UsageError("the requirement is empty; say what the code is to do")
+        raise UsageError("the requirement is empty; say what the code should do")
     path = _inside(project, path)
     default = CodeType.BUG_FIX if (project / path).is_file() else CodeType.NEW_FUNCTION
     return CodeTask(

@@ -35,6 +35,8 @@ class FoundConfig:
     config: Config
     #: All that the file says.
     written: Config
+    #: Where it is; None for the defaults.
+    file: Path | None = None
     #: What the file asks for that needs a person's agreement.
     request: TrustRequest | None = None
     #: A person agreed to it, or it asks for nothing.
@@ -74,7 +76,9 @@ def find_config(project: Path, top: Path | None = None, origin: Path | None = No
             continue
         seen = config if place == project else seen_from(config, place, project)
         source = origin / file.relative_to(top) if origin is not None and top is not None else file
-        found = _trusted(source, text, _with_search_time(seen, search_seconds))
+        found = replace(
+            _trusted(source, text, _with_search_time(seen, search_seconds)), file=source
+        )
         break
     config, undone = _with_users_isolation(found.config)
     return replace(found, config=config, undone=undone, passed_over=tuple(passed_over))

@@ -95,7 +95,7 @@ def problem_of_profile(name: str, known: Iterable[str]) -> str | None:
     known = list(known)
     if name in known:
         return None
-    return f"there is no profile {name!r}{suggestion(name, known)}; there are: {', '.join(known)}"
+    return f"there is no profile {name!r}{suggestion(name, known)}; available: {', '.join(known)}"
 
 
 def _problems_of_plans(plans: PlansConfig) -> Iterator[KeyProblem]:
@@ -121,7 +121,9 @@ def _problems_of_surroundings(
     """Check a command's variables and its directory."""
     for variable, value in env.items():
         if not variable or "=" in variable or "\0" in variable:
-            message = "is no name of a variable: one is not empty, and holds no = or null character"
+            message = (
+                "is not a name of a variable: one is not empty, and holds no = or null character"
+            )
             yield (*path, "env", variable), message
         if "\0" in value:
             yield (*path, "env", variable), "a variable cannot hold a null character"

@@ -114,5 +114,5 @@ def _problems(config: UserConfig) -> Iterator[KeyProblem]:
             yield ("workflows", "allow_private", number), str(error)
     for number, text in enumerate(config.workflows.files):
         if not text.startswith(("/", "~/")):
-            problem = f"{text!r} is no absolute path; begin it with / or ~/"
+            problem = f"{text!r} is not an absolute path; begin it with / or ~/"
             yield ("workflows", "files", number), problem

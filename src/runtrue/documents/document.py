@@ -120,7 +120,7 @@ def read_document(path: Path) -> Document:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode()
         position = _line_and_column(before, len(before))
-        raise DocumentError(name, "is not text in UTF-8", *position) from error
+        raise DocumentError(name, "is not UTF-8 text", *position) from error
     begins_as_json = text.lstrip()[:1] in {"{", "["}
     default: Format = "json" if begins_as_json else "yaml"
     return parse_document(text, name=name, format=_FORMATS.get(path.suffix.lower(), default))
@@ -189,4 +189,4 @@ def _neighbours(folder: Path, name: str = "") -> str:
     if close := difflib.get_close_matches(name, names, n=3):
         return f"; did you mean {', '.join(close)}?"
     documents = [name for name in names if Path(name).suffix.lower() in SUFFIXES]
-    return f"; there are: {', '.join(documents[:5])}" if documents else ""
+    return f"; available: {', '.join(documents[:5])}" if documents else ""

@@ -30,7 +30,7 @@ def read_toml(file: Path) -> Document:
         return Document(tomllib.loads(text), str(file), "toml", text)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError(f"{file}:{line}: is not text in UTF-8") from error
+        raise ConfigError(f"{file}:{line}: is not UTF-8 text") from error
     except tomllib.TOMLDecodeError as error:
         message, _, position = str(error).rpartition(" (at ")
         at = re.match(r"line (\d+), column \d+\)", position)

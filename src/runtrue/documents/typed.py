@@ -89,7 +89,7 @@ def _convert(data: Any, model: type[_T], at: Pointer, source: Source) -> _T:
         if message.startswith("Invalid enum value"):
             choices = _choices(data, model, inner)
             word = message.partition("'")[2].rstrip("'")
-            message += f"{suggestion(word, choices)}; there are: {', '.join(choices)}"
+            message += f"{suggestion(word, choices)}; available: {', '.join(choices)}"
         raise source.error((*at, *inner), lower_first(_in_plain_words(message, source))) from error
 
 

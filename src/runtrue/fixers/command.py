@@ -58,7 +58,7 @@ class CommandFixer:
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run it. A command that fails is a failure of the fixer, never a finding."""
         if task.redo is None:
-            return Proposal(description="no command made what is to be fixed")
+            return Proposal(description="no command made the failing file")
         redact = self._redact or Redactor(secrets_in(workplace.environment))
         ran = await run_command(
             task.redo,

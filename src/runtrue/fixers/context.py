@@ -48,8 +48,10 @@ _NOT_SHOWN = frozenset({"missing", "stack_trace", "frames", "when", "fixable"})
 _REJECTED = {
     Reason.UNCHANGED: "no file was changed by it",
     Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
-    Reason.OUT_OF_BOUNDS: "it changed what the strategy does not allow, so nothing of it was kept",
-    Reason.NEEDS_APPROVAL: "it deleted files, which needs approval, so nothing of it was kept",
+    Reason.OUT_OF_BOUNDS: (
+        "it changed files that the strategy does not allow, so all its edits were dropped"
+    ),
+    Reason.NEEDS_APPROVAL: "it deleted files, which needs approval, so all its edits were dropped",
 }
 
 Redact = Callable[[str], str]

@@ -116,7 +116,7 @@ def _text(file: Path, name: str) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise EditError(f"{name} is not text in UTF-8, or in the encoding that it names") from None
+        raise EditError(f"{name} is not UTF-8 text, or in the encoding that it names") from None
     except OSError as error:
         raise EditError(f"{name} cannot be read: {error.strerror}") from None
 

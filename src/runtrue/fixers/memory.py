@@ -158,7 +158,7 @@ class MemoryFixer:
             if draft.used:
                 break
         if not draft.used:
-            why = "no remembered fix fits here that was not tried"
+            why = "every matching fix was already tried"
             return Proposal(description=self._memory.trouble or why)
         try:
             write_texts(draft.texts, workplace.root)
@@ -178,7 +178,7 @@ class _Use:
     files: tuple[str, ...]
 
     def __str__(self) -> str:
-        held = f"held {self.fix.passed} of {self.fix.tried} times"
+        held = f"worked {self.fix.passed} of {self.fix.tried} times"
         return f"{self.fix.name} in {', '.join(self.files)} ({held})"
 
 
@@ -233,7 +233,7 @@ class _Draft:
         """The confidence in the weakest of the fixes, which is what its record says."""
         weakest = min(self.used, key=lambda use: use.fix.confidence).fix
         reason = (
-            f"remembered as {weakest.name}, which held {weakest.passed} of {weakest.tried} times"
+            f"remembered as {weakest.name}, which worked {weakest.passed} of {weakest.tried} times"
         )
         return Confidence(value=weakest.confidence, reason=reason)
 

@@ -125,7 +125,7 @@ class Journal(PartTable, RetentionTable):
             found = ", ".join(row[0] for row in rows)
             raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
         recent = ", ".join(row.id for row in self.runs(limit=5)) or "none yet"
-        raise UnknownRun(f"there is no run {prefix!r} in {self.path}; the latest are: {recent}")
+        raise UnknownRun(f"there is no run {prefix!r} in {self.path}; latest runs: {recent}")
 
     def runs(
         self,
@@ -134,11 +134,19 @@ class Journal(PartTable, RetentionTable):
         state: RunState | None = None,
         kind: str | None = None,
         title: str | None = None,
+        within: Path | None = None,
     ) -> list[RunRow]:
-        """The latest runs, newest first; only those in a state, of a kind, or with a title."""
+        """Return the latest runs, newest first.
+
+        Only those in a state, of a kind, with a title, or of a directory and those in it.
+        """
         wanted = {"state": state, "kind": kind, "title": title}
         # Only what is asked for, so that an index can serve it.
         named = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
+        if within is not None:
+            place = "coalesce(json_extract(input, '$.project'), json_extract(input, '$.directory'))"
+            named.append(f"(substr({place} || '/', 1, length(:within) + 1) = :within || '/')")
+            wanted["within"] = str(within)
         with self._explained("read"):
             rows = self._db.execute(
                 f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(named) or 'TRUE'} "
@@ -149,15 +157,7 @@ class Journal(PartTable, RetentionTable):
 
     def latest_within(self, directory: Path) -> RunRow | None:
         """Return the latest run of a directory, or of one in it."""
-        with self._explained("read"):
-            row = self._db.execute(
-                f"SELECT {RUN_COLUMNS} FROM (SELECT *, rowid AS row, coalesce("
-                "json_extract(input, '$.project'), json_extract(input, '$.directory')) AS place "
-                "FROM runs) WHERE place = ?1 OR substr(place, 1, length(?1) + 1) = ?1 || '/' "
-                "ORDER BY created_at DESC, row DESC LIMIT 1",
-                (str(directory),),
-            ).fetchone()
-            return None if row is None else run_row(row)
+        return next(iter(self.runs(within=directory, limit=1)), None)
 
     def results(
         self, key: str, *, since: float | None = None, kind: str | None = None
@@ -192,8 +192,8 @@ class Journal(PartTable, RetentionTable):
                 raise RunWaiting(f"run {run.id} waits for an answer")
             if run.owner is not None and run.owner.is_alive() and not force:
                 raise RunBusy(
-                    f"run {run.id} is being driven by {run.owner}; "
-                    "wait for it, or end that process and take the run over with --force"
+                    f"run {run.id} is already running in {run.owner}; "
+                    "wait for it, or stop that process and take over with --force"
                 )
             fence = run.fence + 1
             db.execute(

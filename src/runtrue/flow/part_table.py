@@ -124,7 +124,7 @@ class PartTable:
         with self._transaction(synced=True) as db:
             run = self.find(run_id)
             if run.is_driven:
-                raise RunBusy(f"run {run.id} is being driven by {run.owner}; wait for it first")
+                raise RunBusy(f"run {run.id} is already running in {run.owner}; wait for it first")
             now, settled = time.time(), 0
             for table, column in (("steps", "node"), ("parts", "name")):
                 settled += db.execute(

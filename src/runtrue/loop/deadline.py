@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 #: What is said of whatever was cut off.
-TIME_IS_UP = "cut off, since the time for all of it is used up"
+TIME_IS_UP = "stopped: the time limit of the run is reached"
 
 _T = TypeVar("_T")
 

@@ -306,5 +306,5 @@ def _take_on(
         return Skip(fixer=rung.name, reason=reason)
     mine = tuple(finding for finding in findings if rung.accepts(finding))
     if not mine:
-        return Skip(fixer=rung.name, reason="it takes none of these findings on")
+        return Skip(fixer=rung.name, reason="has nothing for these findings")
     return rung, mine

@@ -171,7 +171,7 @@ class _Handlers:
         found = read_workflow_input(self.service, params.name, arguments)
         if found is None:
             names = ", ".join(tool.name for tool in TOOLS)
-            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; there are: {names}")
+            raise MCPError(INVALID_PARAMS, f"there is no tool {params.name!r}; available: {names}")
         return found
 
     async def _run(self, context: _Context, words: list[str], directory: Path) -> PrintedResult:

@@ -38,7 +38,7 @@ def read_workflow_input(
     names = known[tool].input_schema["properties"]
     for name in arguments:
         if name not in names:
-            raise UsageError(f"{tool} takes no {name!r}; there are: {', '.join(names) or 'none'}")
+            raise UsageError(f"{tool} takes no {name!r}; available: {', '.join(names) or 'none'}")
     return RunWorkflowInput(workflow=tool.removeprefix(_PREFIX), inputs=dict(arguments))
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from runtrue.plan.loop import prepare_plan, start_plan
     from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
     from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
-    from runtrue.plan.plan_file import load_plan_file
+    from runtrue.plan.plan_file import load_plan_file, plan_file_schema
     from runtrue.plan.plan_request import plan_use
     from runtrue.plan.plan_status import (
         Standing,
@@ -76,7 +76,7 @@ __all__ = lazy_exports(
         "loop": "prepare_plan start_plan",
         "orchestrator": "FixThenRevalidateOrchestrator",
         "plan": "KIND PlanRequest Validation ValidationKind",
-        "plan_file": "load_plan_file",
+        "plan_file": "load_plan_file plan_file_schema",
         "plan_request": "plan_use",
         "plan_status": (
             "Standing Wanted answer_for expire must_be_complete must_be_open "

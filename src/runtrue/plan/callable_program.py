@@ -86,7 +86,7 @@ def result_of(returned: object) -> dict[str, Any]:
     passed, message, data = found.values()
     if not isinstance(passed, bool):
         what = f"`passed` is {_a(passed)}" if passed is not None else f"it is {_a(returned)}"
-        raise Trouble("wrong_result", f"what it returned is no answer: {what}; {_WANTED}")
+        raise Trouble("wrong_result", f"what it returned is not an answer: {what}; {_WANTED}")
     if not isinstance(message, str | None):
         raise Trouble("wrong_result", f"`message` is {_a(message)}; {_WANTED}")
     if not isinstance(data, Mapping | None):

@@ -1,7 +1,7 @@
 """A plan, from its instruction to what is applied: strategize, execute step by step, deliver.
 
 What a person must say is asked for with `run.ask`, which parks the run; the command line answers
-with `plan execute`, `plan prompt` and `plan apply`.
+with `plan execute`, `plan answer` and `plan apply`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from runtrue.config import (
     ProfileConfig,
     SandboxKind,
@@ -118,7 +120,7 @@ def _profile(
 
 def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterator[KeyProblem]:
     if not keys.instruction.strip():
-        yield ("instruction",), "the instruction is empty; say what is to be done"
+        yield ("instruction",), "the instruction is empty; say what to do"
     pointer: Pointer = ("automation_profile",)
     name = keys.automation_profile
     if isinstance(name, ProfileConfig):
@@ -134,3 +136,17 @@ def _problems(keys: _Keys, profiles: Mapping[str, AutomationProfile]) -> Iterato
             yield (*path, "name"), f"{validation.name!r} is there already; give each its own name"
         seen.add(validation.name)
         yield from problems_of_validation(path, validation)
+
+
+def plan_file_schema() -> dict[str, Any]:
+    """Return the JSON Schema of plan files."""
+    (_, strategy), definitions = msgspec.json.schema_components(
+        [_Keys, Strategy], ref_template="#/$defs/{name}"
+    )
+    plan = definitions.pop("_Keys")
+    plan["title"] = "Plan file"
+    plan["description"] = "An instruction, its strategy and its validations."
+    plan["properties"]["strategy"] = {"anyOf": [strategy, {"type": "null"}]}
+    definitions["Step"]["required"] = ["description"]  # ids are given to those without
+    del definitions["Bounds"]["properties"]["deletable"]  # known from approvals only
+    return {**plan, "$defs": definitions}

@@ -58,7 +58,7 @@ def plan_use(
     strategist = config.fixers.writer(model=model, agent=agent)
     if file.strategy is None and strategist is None:
         raise UsageError(
-            "there is nothing to make a strategy with: write one into a plan file, or name a model "
+            "nothing can write a strategy: put one into the plan file, or set a model "
             "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
         )
     name = profile or file.profile_name or config.plans.profile
@@ -120,7 +120,7 @@ def _file(what: str) -> Path | None:
 
 def _instruction(what: str) -> PlanFile:
     if not what.strip():
-        raise UsageError("the instruction is empty; say what is to be done, or name a plan file")
+        raise UsageError("the instruction is empty; say what to do, or name a plan file")
     return PlanFile(instruction=what.strip())
 
 
@@ -153,7 +153,8 @@ def _sandbox(
         )
     if kind == "worktree" and repository_of(project) is None:
         raise UsageError(
-            f"{project} is in no git repository, so there can be no worktree; use `sandbox: copy`"
+            f"{project} is not in a git repository, so `sandbox: worktree` cannot work; "
+            "use `sandbox: copy`"
         )
     return kind
 
@@ -169,12 +170,12 @@ def _validations(project: Path, config: Config, file: PlanFile) -> tuple[Validat
     }
     if not every:
         raise UsageError(
-            f"nothing would validate this plan: no check was found in {project}; give the plan "
+            f"this plan has no validation: no check was found in {project}; give the plan "
             "file validations, or the configuration a table [plans.validations.NAME]"
         )
     if not any(validation.mode is Mode.REQUIRED for validation in every.values()):
         raise UsageError(
-            f"every validation ({', '.join(every)}) is informational, so that nothing could fail; "
+            f"every validation ({', '.join(every)}) is informational, so nothing could fail; "
             "give one of them the mode 'required'"
         )
     found = tuple(_settled(each, config, project) for each in every.values())

@@ -37,7 +37,7 @@ class Wanted(StrEnum):
 
     @property
     def is_prompt(self) -> bool:
-        """True if it is for `plan prompt`, and not for a command of its own."""
+        """True if it is for `plan answer`, and not for a command of its own."""
         return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
 
 
@@ -120,9 +120,9 @@ def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> di
     """
     run, wanted = standing.run, standing.wanted
     if wanted is None or not wanted.is_prompt:
-        raise PlanError(f"plan {run.id} waits for no guidance: it is {_place(standing)}")
+        raise PlanError(f"plan {run.id} is not waiting for guidance: it is {_place(standing)}")
     if not text.strip():
-        raise PlanError(f"the guidance is empty; say what plan {run.id} is to do")
+        raise PlanError(f"the guidance is empty; say what plan {run.id} should do")
     for path in allow:
         if problem := problem_of_pattern(path):
             raise PlanError(f"--allow: {problem}")
@@ -148,9 +148,9 @@ def _place(standing: Standing) -> str:
         case Wanted.APPLY:
             return f"complete; apply it with `runtrue plan apply {run_id}`"
     if standing.run.is_over:
-        return f"over ({state}); `runtrue plan explain {run_id}` tells why"
+        return f"over ({state}); `runtrue plan explain {run_id}` shows why"
     if standing.run.is_driven:
-        return f"being driven by {standing.run.owner}"
+        return f"running in {standing.run.owner}"
     return f"interrupted; continue with `runtrue plan execute {run_id}`"
 
 
@@ -180,9 +180,7 @@ def must_be_complete(standing: Standing) -> None:
         what = _place(standing)
     left = [f"step {step.id}" for step in report.plan.steps if _is_left(step)]
     missing = f" (still to do: {', '.join(left)})" if left and not standing.run.is_over else ""
-    raise PlanError(
-        f"plan {run_id} is not complete, so that nothing was applied: it is {what}{missing}"
-    )
+    raise PlanError(f"plan {run_id} is not complete, so nothing was applied: it is {what}{missing}")
 
 
 def _is_left(step: StepReport) -> bool:

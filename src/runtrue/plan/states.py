@@ -126,7 +126,5 @@ def transition(position: Position, happening: Happening) -> Position:
     possible = TRANSITIONS.get(position, {})
     if happening not in possible:
         known = ", ".join(sorted(possible)) or "nothing"
-        raise PlanError(
-            f"a plan that is {position} cannot be {happening}; what can happen to it: {known}"
-        )
+        raise PlanError(f"a plan in state {position} cannot be {happening}; allowed now: {known}")
     return possible[happening]

@@ -142,7 +142,7 @@ class _StrategyReader:
             return None
         if not isinstance(value, str) or value not in list(Actor):
             hint = suggestion(str(value), map(str, Actor))
-            self.wrong(at, f"{value!r} is no actor{hint}; there are {', '.join(Actor)}")
+            self.wrong(at, f"{value!r} is not an actor{hint}; there are {', '.join(Actor)}")
         return Actor(value)
 
     def bounds(self, data: object, at: Pointer) -> Bounds:

@@ -147,7 +147,7 @@ def _without_drivers(cwd: Path, variables: Mapping[str, str]) -> dict[str, str]:
             if pattern.fullmatch(key):
                 if "=" in key:
                     raise SandboxError(
-                        f"git's setting {key!r} in {cwd} has = in its name, so that it cannot be "
+                        f"git's setting {key!r} in {cwd} has = in its name, so it cannot be "
                         "switched off: rename it"
                     )
                 found[key] = value

@@ -95,12 +95,12 @@ class FileStore:
             # The error would quote the content.
             secrets = None
         if not isinstance(secrets, dict) or not all(isinstance(v, str) for v in secrets.values()):
-            raise self._refused("it is no JSON object of names and texts", remedy)
+            raise self._refused("it is not a JSON object of names and texts", remedy)
         return secrets
 
     def _require_own(self, found: os.stat_result) -> None:
         if not stat.S_ISREG(found.st_mode):
-            raise self._refused("it is no ordinary file", "make it a file of your own")
+            raise self._refused("it is not an ordinary file", "make it a file of your own")
         if found.st_uid != os.geteuid():
             raise self._refused("it belongs to another user", "make it a file of your own")
         if found.st_mode & 0o077:

@@ -157,7 +157,7 @@ class Calls:
     def end_attempt(self) -> None:
         """Record the calls that the end of the attempt cut off."""
         cut_off = NodeFailed(
-            "was cut off while it was running, and may have happened",
+            "was interrupted while running, and may have happened",
             category="cut_off",
             fault=Fault.ENVIRONMENT,
         )

@@ -146,7 +146,7 @@ class EffectsNotAgreed(RunError):
 
     def __init__(self, effects: Iterable[Effect]) -> None:
         self.effects = tuple(effects)
-        super().__init__("nobody has agreed to this: " + "; ".join(map(str, self.effects)))
+        super().__init__("not approved: " + "; ".join(map(str, self.effects)))
 
 
 #: Returns those of some effects that nobody has agreed to.

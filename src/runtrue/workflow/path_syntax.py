@@ -116,7 +116,7 @@ def _read_bracket(text: str, begin: int, nested: Nested | None) -> tuple[Any, in
 def _index_at(text: str, at: int, digits: str) -> int:
     magnitude = digits.removeprefix("-")
     if magnitude[0] == "0" and digits != "0":
-        problem = "an index has no leading zeros" if len(magnitude) > 1 else "-0 is no index"
+        problem = "an index has no leading zeros" if len(magnitude) > 1 else "-0 is not an index"
         raise PathSyntaxError(problem, text, at)
     if len(magnitude) > 16 or int(magnitude) > LARGEST_INDEX:
         raise PathSyntaxError("this index is too large", text, at)
@@ -150,7 +150,7 @@ def _read_escape(text: str, at: int, quote: str) -> tuple[str, int]:
         return _ESCAPES[letter], at + 2
     found = _HEX.match(text, at)
     if found is None:
-        raise PathSyntaxError("this is no escape sequence", text, at)
+        raise PathSyntaxError("this is not an escape sequence", text, at)
     code = int(found[1], 16)
     if not 0xD800 <= code <= 0xDFFF:
         return chr(code), found.end()

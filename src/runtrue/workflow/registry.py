@@ -183,4 +183,4 @@ class Registry:
         if name.startswith(_API):
             apis = ", ".join(self.apis) or "none; add one with `runtrue api add`"
             return f"there is no node type {name!r}; the APIs are: {apis}"
-        return f"there is no node type {name!r}; there are: {', '.join(self._plain_names())}"
+        return f"there is no node type {name!r}; available: {', '.join(self._plain_names())}"

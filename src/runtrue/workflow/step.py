@@ -194,7 +194,7 @@ class WorkflowStep(Node):
             return self.node_type.convert(inputs)
         except MissingSecret as error:
             kept = context.environment is os.environ
-            remedy = f", and not kept either: `runtrue secret set {error.name}` keeps it"
+            remedy = f", and not kept either: `runtrue secret set {error.name}` stores it"
             raise NodeFailed(
                 f"the environment variable {error.name} is not set{remedy if kept else ''}",
                 category="missing_secret",

@@ -226,7 +226,7 @@ class WorkflowStore:
                 f"no workflow {name!r} is saved in {self.directory}, nor another"
             )
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        there = f"{suggestion(name, names)}; there are: {', '.join(names[:_SHOWN])}{more}"
+        there = f"{suggestion(name, names)}; available: {', '.join(names[:_SHOWN])}{more}"
         return UnknownWorkflow(f"no workflow {name!r} is saved{there}")
 
 

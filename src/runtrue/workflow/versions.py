@@ -49,7 +49,7 @@ class WorkflowVersions:
             if version.number == number:
                 return version
         there = ", ".join(str(version.number) for version in versions) or "none"
-        raise UsageError(f"{self._name!r} has no version {number}; there are: {there}")
+        raise UsageError(f"{self._name!r} has no version {number}; available: {there}")
 
     def add(self, workflow: Mapping[str, Any], note: str) -> int:
         """Keep a version unless it is as the latest, and return the number of the latest."""

@@ -184,7 +184,7 @@ class TestWhyNot:
         shop.write("tests/test_total.py", "import os\n\n\ndef test_it():\n    os._exit(3)\n")
         assert shop.check("pytest", cover=True).coverage is None
         assert shop.measured().why_not == (
-            "pytest did not come to its end, and so left no coverage: see its findings"
+            "pytest did not finish, and so left no coverage: see its findings"
         )
 
     def test_a_module_of_the_projects_that_is_called_coverage(self, shop: Project) -> None:

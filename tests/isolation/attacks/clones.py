@@ -162,6 +162,6 @@ def outvoted_config(arena: Arena) -> None:
     assert arena.runtrue("trust", "--yes", cwd=project).returncode == 0
     done = arena.runtrue("fix", "--json", cwd=project, reaches=True)
     assert done.returncode == 1, done.stderr
-    assert "left out, since you ask for more isolation: lets commands write" in done.stderr
+    assert "ignored, because you require more isolation: lets commands write" in done.stderr
     assert not (arena.root / "reached").exists()
     assert json.loads(done.stdout)["isolation"]["level"] == arena.level.value

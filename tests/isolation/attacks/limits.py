@@ -96,7 +96,7 @@ def waiting_for_ever(arena: Arena) -> None:
     assert float(data["used"]) >= _SHORT
 
 
-@LIMITED("stopping itself, so that it never ends")
+@LIMITED("stopping itself, so it never ends")
 def stopping_itself(arena: Arena) -> None:
     outcome = arena.attack("os.kill(os.getpid(), signal.SIGSTOP)", timeout=_SHORT)
     assert outcome.finding.category == "timeout"

@@ -32,7 +32,7 @@ from tests.planner.built_in.support import Planner
         ("read a.png", "holds no text"),
         ("show the mood of notes.txt", "has no fields"),
         ("write 'x' to a.txt with page=2", "'page'"),
-        ("post the mood of the output of `df` to http://h/a", "is no field with its value"),
+        ("post the mood of the output of `df` to http://h/a", "is not a field with its value"),
         ("fetch http://h/a with token $A and api key $B", "a request has one"),
         ("fetch http://h/a and save as a.xlsx", "cannot be written"),
         ("save as a.json", "'save as a.json'"),

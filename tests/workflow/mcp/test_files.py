@@ -151,7 +151,7 @@ class TestLoad:
             ({"a": {"command": "c", "cwd": 1}}, r"a\.cwd: must be a text"),
             ({"a": {"url": "u", "type": "sse"}}, r"a\.type: the old transport 'sse' is not supp"),
             ({"a": {"url": "u", "type": "htp"}}, r"unknown type \(did you mean 'http'\?\)"),
-            ({"a": {"url": "u", "type": 1}}, r"unknown type; there are: stdio, http"),
+            ({"a": {"url": "u", "type": 1}}, r"unknown type; available: stdio, http"),
             ({"a": {"url": "u", "type": "stdio"}}, r"a\.url: unknown key"),
             ({"a": {"type": "http"}}, r"a\.url: must be a text"),
             ({"a b": {"command": "c"}}, "cannot be the name of a server: it may hold letters"),

@@ -152,7 +152,7 @@ def test_the_words_of_an_error_say_all_that_is_needed() -> None:
         result_of(PROMISING, {"count": 1}, UNFLAGGED)
     assert str(raised.value) == (
         "tool 't' of server 's' did not give what it declares (there is no structured content); "
-        "it said: Error: it broke"
+        "output: Error: it broke"
     )
     assert raised.value.result == "Error: it broke"
 

@@ -93,7 +93,7 @@ class TestTools:
         assert (error.category, error.fault) == ("unknown_tool", Fault.CANDIDATE)
         assert error.attempted == ("spwan",)
         assert "spawn" in error.available
-        assert "no tool 'spwan' (did you mean 'spawn'?); there are: pid, env" in error.message
+        assert "no tool 'spwan' (did you mean 'spawn'?); available: pid, env" in error.message
 
     def test_an_unknown_server_is_told_with_those_there_are(self) -> None:
         with pytest.raises(ToolError, match=r"'decnt' \(did you mean 'decent'\?\)") as raised:
@@ -300,7 +300,7 @@ def test_the_sdk_is_imported_with_the_first_call_only() -> None:
     [
         ("answer_another", "answered a request that was not made: its id is 4711"),
         ("answer_nobody", "answered with error -32700: what?"),
-        ("nest", "sent what is no message of JSON-RPC"),
+        ("nest", "sent what is not a message of JSON-RPC"),
         ("flood", "sent an answer of more than 32 MiB; raise `answer` of [mcp]"),
         ("flood_without_end", "sent an answer of more than 32 MiB"),
     ],

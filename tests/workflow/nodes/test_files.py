@@ -168,7 +168,7 @@ def test_a_missing_file_fails_with_what_there_is(tmp_path: Path) -> None:
     assert failed.attempted == (str(tmp_path / "raport.txt"),)
     assert failed.available == ("report.txt", "aardvark", "zebra")
     assert failed.message.endswith("did you mean 'report.txt'?")
-    assert read_fails(tmp_path, "no/such/file").message.endswith("no directory that can be read")
+    assert read_fails(tmp_path, "no/such/file").message.endswith("is not a readable directory")
     assert read_fails(tmp_path, "zebra/x").category == "file_not_found"
     (tmp_path / "empty").mkdir()
     assert read_fails(tmp_path, "empty/x").message.endswith("empty is empty")

@@ -278,8 +278,8 @@ def test_the_longest_value_that_is_taken_arrives(tmp_path: Path) -> None:
         ({"command": "echo \\${a}"}, ("command",), "${a}: a backslash"),
         ({"command": "${a}"}, ("command",), "the command is nothing but ${a}"),
         ({"command": "ls \0"}, ("command",), "a command cannot hold a NUL"),
-        ({"command": "ls ${a}", "raw": "${b}"}, ("raw",), "is no place for a reference"),
-        ({"command": "ls", "env": {"A=": "x"}}, ("env", "A="), "'A=' is no name"),
+        ({"command": "ls ${a}", "raw": "${b}"}, ("raw",), "is not a place for a reference"),
+        ({"command": "ls", "env": {"A=": "x"}}, ("env", "A="), "'A=' is not a name"),
     ],
 )
 def test_problems_are_found_without_running(

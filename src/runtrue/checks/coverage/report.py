@@ -197,7 +197,7 @@ def _read_go_profile(data: bytes, counts: _LineCounts) -> None:
             continue
         block = _GO_BLOCK.match(line)
         if block is None:
-            raise ValueError(f"{line!r} is no line of a profile")
+            raise ValueError(f"{line!r} is not a line of a profile")
         file = modules.path(block["package"], block["file"])
         name = file and counts.own(str(counts.workplace.root / file))
         if name and int(block["statements"]):

@@ -1,6 +1,6 @@
 """The stop hook of a coding agent, in the JSON file that the agent reads.
 
-The file is edited as text, so that all that others wrote there stays as they wrote it.
+The file is edited as text, so all that others wrote there stays as they wrote it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class AgentHook:
         must_be_in_repository(project)
         file, text, settings = self._load(project)
         if self._ours(settings):
-            return Arranged(False, f"{file} has the hook already")
+            return Arranged(False, f"{file} already has the hook")
         program = shared_program()
         command = shlex.join([*program, *self._words(project)])
         new = text or "{}\n"
@@ -43,9 +43,9 @@ class AgentHook:
         then = f"; {self.host.next_step}" if self.host.next_step else ""
         return Arranged(
             True,
-            f"added to {file}: {self.host.title} stops when `runtrue gate` lets it"
+            f"added to {file}: {self.host.title} stops when `runtrue gate` passes"
             f"{only_here(program)}{then}; "
-            f"take it back with `runtrue hooks uninstall {self.host.name}`",
+            f"undo with `runtrue hooks uninstall {self.host.name}`",
         )
 
     def remove(self, project: Path) -> Arranged:
@@ -63,7 +63,7 @@ class AgentHook:
                     (self._top(project) / directory).rmdir()
         else:
             write(file, _checked(new, file))
-        return Arranged(True, f"taken out of {file}")
+        return Arranged(True, f"removed from {file}")
 
     def installed(self, project: Path) -> Path | None:
         """Return the file that has the hook, if there is one."""
@@ -86,12 +86,12 @@ class AgentHook:
             settings = json.loads(text)
         except ValueError as error:
             raise UsageError(
-                f"{file} is not JSON ({error}), so it is left alone; fix that first"
+                f"{file} is not valid JSON ({error}) and was not changed; fix it first"
             ) from error
         hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
         if not isinstance(hooks, dict) or not isinstance(hooks.get(event, []), list):
             raise UsageError(
-                f'{file} is left alone: an object was expected, with the list "{event}" in "hooks"'
+                f'{file} was not changed: expected an object with a list "{event}" in "hooks"'
             )
         return file, text, settings
 
@@ -128,5 +128,7 @@ def _checked(text: str, file: Path) -> str:
     try:
         json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{file} is left alone: it cannot be edited safely ({error})") from error
+        raise UsageError(
+            f"{file} was not changed: runtrue cannot edit it safely ({error})"
+        ) from error
     return text

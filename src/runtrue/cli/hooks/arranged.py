@@ -35,7 +35,9 @@ def only_here(program: list[str]) -> str:
     """Return a hint for a command that works on this machine only, or nothing."""
     if program == ["runtrue"]:
         return ""
-    return f"; `runtrue` is not on PATH, so it names {program[0]}, which holds on this machine only"
+    return (
+        f"; `runtrue` is not on PATH, so it names {program[0]}, which exists on this machine only"
+    )
 
 
 def read(file: Path) -> str | None:
@@ -45,7 +47,7 @@ def read(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not text in UTF-8, so it is left alone") from error
+        raise UsageError(f"{file} is not UTF-8 text and was not changed") from error
 
 
 def write(file: Path, text: str, *, mode: int | None = None) -> None:

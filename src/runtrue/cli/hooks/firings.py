@@ -1,4 +1,4 @@
-"""How often a hook has fired in a project, so that one that never does can be seen."""
+"""How often a hook has fired in a project, so one that never does can be seen."""
 
 from __future__ import annotations
 

@@ -52,13 +52,13 @@ class Git:
             _refuse_foreign(file, own, top, program)
         missing = [file for file in files if read(file) != text]
         if not missing:
-            return Arranged(False, f"{files[0]} is the hook already")
+            return Arranged(False, f"{files[0]} is already the hook")
         for file in missing:
             write(file, text, mode=0o755)
         return Arranged(
             True,
             f"wrote {' and '.join(map(str, missing))}: git commits and merges when `runtrue gate` "
-            "lets it (`--no-verify` goes around it); take it back with "
+            "passes (`--no-verify` skips it); undo with "
             "`runtrue hooks uninstall git`",
         )
 
@@ -81,7 +81,7 @@ class Git:
                 said.append(f"{file} is not runtrue's, or not there")
             elif not _OURS.fullmatch(there):
                 raise UsageError(
-                    f"{file} was edited since it was installed, so it is left alone; take out of "
+                    f"{file} was edited since it was installed and was not changed; take out of "
                     "it the lines with `runtrue gate`"
                 )
             elif (other := _guarded(there)) != own:
@@ -101,14 +101,14 @@ def _refuse_foreign(file: Path, own: str, top: Path, program: list[str]) -> None
     if there is not None and not _OURS.fullmatch(there):
         command = shlex.join([*program, "gate", "--hook", "git"])
         raise UsageError(
-            f"{file} is a hook of somebody else's, so it is left alone; add this line to it: "
+            f"{file} is a hook from another tool and was not changed; add this line to it: "
             f"{command} || exit 1 (or, where it is pre-commit's, use "
             "`runtrue hooks install pre-commit`)"
         )
     if there is not None and (other := _guarded(there)) != own:
         raise UsageError(
-            f"{file} is the hook of another project, {other}, and git has but one; use "
-            f"`runtrue hooks install pre-commit` for both, or take that one back first with "
+            f"{file} is the hook of another project, {other}, and git runs only one; use "
+            f"`runtrue hooks install pre-commit` for both, or remove that one first with "
             f"`runtrue hooks uninstall git {shlex.quote(str(top / other))}`"
         )
 
@@ -123,7 +123,7 @@ def _place(project: Path) -> tuple[Path, Path]:
     """The directory of the hooks, and the top of the working tree."""
     top = _git(project, "rev-parse", "--show-toplevel")
     if top is None:
-        raise UsageError(f"{project} is in no git repository, which is where the hook would go")
+        raise UsageError(f"{project} is not in a git repository, which a git hook needs")
     scope = _git(project, "config", "--show-scope", "--get", "core.hooksPath")
     if scope and scope.split()[0] not in ("local", "worktree"):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Edit JSON as text, so that all that others wrote in a file stays as they wrote it."""
+"""Edit JSON as text, so all that others wrote in a file stays as they wrote it."""
 
 from __future__ import annotations
 

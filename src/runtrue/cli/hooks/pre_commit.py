@@ -1,6 +1,6 @@
 """pre-commit: a local hook in `.pre-commit-config.yaml`, at the top of the repository.
 
-The file is edited as text, at the places that a YAML parser gives, so that its comments and its
+The file is edited as text, at the places that a YAML parser gives, so its comments and its
 order stay; what comes out is parsed and compared before it is written.
 """
 
@@ -38,7 +38,7 @@ class PreCommit:
         file, own = _place(project)
         text = read(file)
         if any(True for _ in _ours(_parse(text or "", file), own)):
-            return Arranged(False, f"{file} has the hook already")
+            return Arranged(False, f"{file} already has the hook")
         program = shared_program()
         # pre-commit runs it at the top.
         words = [*program, "gate", "--hook", "pre-commit", *(("--", own) if own != "." else ())]
@@ -49,7 +49,7 @@ class PreCommit:
         return Arranged(
             True,
             f"added to {file}{only_here(program)}; `pre-commit install` has git call it, and "
-            "`runtrue hooks uninstall pre-commit` takes it back",
+            "`runtrue hooks uninstall pre-commit` undoes it",
         )
 
     def installed(self, project: Path) -> Path | None:
@@ -71,7 +71,7 @@ class PreCommit:
         else:
             _parse(new, file)
             write(file, new)
-        return Arranged(True, f"taken out of {file}")
+        return Arranged(True, f"removed from {file}")
 
 
 def _place(project: Path) -> tuple[Path, str]:
@@ -95,11 +95,11 @@ def _parse(text: str, file: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         said = " ".join(str(error).split())
         raise UsageError(
-            f"{file} is not YAML ({said}), so it is left alone; fix that first"
+            f"{file} is not YAML ({said}), and was not changed; fix it first"
         ) from error
     repos = config.get("repos") if isinstance(config, dict) else 0
     if repos is not None and not isinstance(repos, list):
-        raise UsageError(f'{file} is left alone: a list was expected in "repos"')
+        raise UsageError(f'{file} was not changed: expected a list in "repos"')
     return config
 
 
@@ -132,7 +132,7 @@ def _check(new: str, old: str, file: Path, *, more: list[Any]) -> None:
 def _cannot(file: Path) -> UsageError:
     entry = textwrap.indent(_ENTRY.format(id=_ID, entry="runtrue gate"), "  ")
     return UsageError(
-        f"{file} is written in a way that cannot be edited safely, so it is left alone; "
+        f"{file} has a layout that runtrue cannot edit safely and was not changed; "
         f"add this to its repos:\n{entry}".rstrip()
     )
 
@@ -201,8 +201,8 @@ def _removed(text: str, file: Path, own: str) -> str:
     node = repo if alone else hooks.value[at]
     if (repos if alone else hooks).flow_style:
         raise UsageError(
-            f"{file} is written in a way that cannot be edited safely, so it is left alone; "
-            f"take the hook {_ID} out by hand"
+            f"{file} has a layout that runtrue cannot edit safely and was not changed; "
+            f"remove the hook {_ID} by hand"
         )
     first, last = node.start_mark.line, _last_line(node)
     if alone and len(repos.value) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from runtrue.cli.progress import Narrator
@@ -30,6 +31,16 @@ KINDS = {
 }
 
 _EXIT_CODES = {RunState.PASSED: 0, RunState.WAITING: 3}
+
+
+class Shown(Enum):
+    """What the person has seen of a run before its report, and need not read twice."""
+
+    NOTHING = auto()
+    #: The progress of its only attempt.
+    PROGRESS = auto()
+    #: Every attempt with its findings and fixers.
+    DETAILS = auto()
 
 
 class RunKind(Generic[R]):
@@ -86,8 +97,8 @@ class RunKind(Generic[R]):
     def conclude(self, home: Home, report: R) -> None:
         """Print what comes after the report, or ask."""
 
-    def print_report(self, report: R, *, asked: bool = False) -> None:
-        """Print the outcome of a run; `asked` when a person has just seen what it is about."""
+    def print_report(self, report: R, *, asked: bool = False, shown: Shown = Shown.NOTHING) -> None:
+        """Print the outcome of a run; `asked` when a person has just seen its diff."""
         raise NotImplementedError
 
     def print_details(self, report: R) -> None:

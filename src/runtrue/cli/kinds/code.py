@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.cli.console import Styled, echo
-from runtrue.cli.kinds import RunKind, is_yes_or_no
+from runtrue.cli.kinds import RunKind, Shown, is_yes_or_no
 from runtrue.cli.repair import (
     WHY,
     RepairNarrator,
@@ -34,7 +34,7 @@ from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
 from runtrue.foreign_text import hidden_characters
 from runtrue.home import Home
-from runtrue.loop import FixPart
+from runtrue.loop import FixPart, Skip
 
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
@@ -53,7 +53,9 @@ def _reason(report: CodeReport) -> list[str]:
 def _why(report: CodeReport) -> str:
     """Return in words why a run ended, or asks."""
     if report.why == "nothing_usable" and report.restored:
-        return "the fixer changed only files that judge the fix"
+        return "the fixer changed only tests and check settings, which judge the fix"
+    if report.why == "no_fixer" and report.findings:
+        return f"could not fix {counted(len(report.findings), 'finding')}"
     return WHY.get(report.why, report.why) if report.why else ""
 
 
@@ -91,7 +93,7 @@ def _proof(report: CodeReport) -> list[str]:
         passed = verdict.cases.get("passed", 0)
         tests = f", {passed} passed" if passed else ""
         if verdict.known:
-            how = "failed before and still" if verdict.cases else "known before"
+            how = "failed before the fix and still fail" if verdict.cases else "known before"
             tests += f", {len(verdict.known)} {how}"
         fixed = len(before.findings) if before else 0
         change = f", {counted(fixed, 'finding')} repaired" if fixed else ""
@@ -118,7 +120,7 @@ def _alternatives(report: CodeReport) -> list[str]:
         call, gives, instead = one.example.call, one.example.gives, one.example.instead
         lines.append(f"{one.number}. {one.says} (confidence {one.confidence:.2f})")
         lines.append(f"   {call}: {gives}, and not {instead} as above")
-    return ["edits that would pass and behave otherwise:", *lines] if lines else []
+    return ["other edits that pass and behave differently:", *lines] if lines else []
 
 
 def _test(report: CodeReport) -> list[str]:
@@ -135,8 +137,8 @@ def _gained(report: CodeReport) -> list[str]:
     tests = ", ".join(report.gained[:_NAMED]) + (" …" if len(report.gained) > _NAMED else "")
     return [
         f"{fixed}, nothing broken: {tests}",
-        f"to see it: runtrue runs diff {report.run_id}",
-        f"to take it: runtrue runs apply {report.run_id}",
+        f"show it: runtrue runs diff {report.run_id}",
+        f"apply it: runtrue runs apply {report.run_id}",
     ]
 
 
@@ -150,7 +152,7 @@ def _reduced(report: CodeReport) -> list[str]:
     places = f"{counted(len(spare), 'place')} that no failing test needs: {where}"
     if report.reduced_patch is None:
         return [f"dropped {places}"]
-    return [f"it changes {places}", f"a smaller patch without: {report.reduced_patch}"]
+    return [f"it changes {places}", f"a smaller patch without them: {report.reduced_patch}"]
 
 
 def _escalations(report: CodeReport) -> list[str]:
@@ -181,14 +183,33 @@ def _in_vain(part: FixPart) -> str:
     return part.description if part.trace else f"changed nothing{said}"
 
 
-def _absent_fixers(report: CodeReport) -> list[str]:
-    """Return why no fixer of the ladder took the findings, or what came of asking them."""
+def _tried_fixers(report: CodeReport) -> list[str]:
+    """Return what each fixer tried that could not help."""
     if report.why not in ("no_fixer", "fixer_failed", "nothing_usable") or not report.rejected:
         return []
-    fix = report.rejected[-1].fix
-    tried = [f"{part.fixer}: {_in_vain(part)}" for part in fix.parts]
-    skipped = fix.skipped if report.why == "no_fixer" else ()
-    return [*tried, *(f"{skip.fixer}: {skip.reason}" for skip in skipped)]
+    return [f"{part.fixer}: {_in_vain(part)}" for part in report.rejected[-1].fix.parts]
+
+
+def _skipped_fixers(report: CodeReport) -> list[str]:
+    """Return why the other fixers of the ladder were not asked."""
+    if report.why != "no_fixer" or not report.rejected:
+        return []
+    skipped = report.rejected[-1].fix.skipped
+    return [f"{skip.fixer}: {skip.reason}" for skip in skipped if not _is_unset(skip)]
+
+
+def _is_unset(skip: Skip) -> bool:
+    return skip.fixer in ("model", "agent") and "configured" in skip.reason
+
+
+def _more_fixers(report: CodeReport) -> list[str]:
+    """Return how to have more tried where nothing helped."""
+    if report.why != "no_fixer" or not report.rejected or report.status == "running":
+        return []
+    unset = {skip.fixer for skip in report.rejected[-1].fix.skipped if _is_unset(skip)}
+    ways = {"model": "set RUNTRUE_MODEL=provider:model", "agent": "pass --agent CMD"}
+    named = " or ".join(way for fixer, way in ways.items() if fixer in unset)
+    return [f"next: {named}, to have it tried by more than tools and search"] if named else []
 
 
 def _known(report: CodeReport) -> list[str]:
@@ -200,7 +221,7 @@ def _known(report: CodeReport) -> list[str]:
     if not linters:
         return []
     options = " ".join(f"--check {shlex.quote(check)}" for check in linters)
-    return [f"findings known before are left as they are; to fix them: runtrue fix {options}"]
+    return [f"findings from before this run were left alone; to fix them: runtrue fix {options}"]
 
 
 def _hidden(report: CodeReport) -> list[str]:
@@ -209,14 +230,14 @@ def _hidden(report: CodeReport) -> list[str]:
     hidden = hidden_characters(added)
     if not hidden or report.applied:
         return []
-    return [f"the diff adds characters that cannot be seen: {', '.join(_few([*hidden]))}"]
+    return [f"the diff adds invisible characters: {', '.join(_few([*hidden]))}"]
 
 
 def _self_running(report: CodeReport) -> list[str]:
     """Return the changed files that run by themselves once they are applied."""
     if report.applied or report.kind == "gate":
         return []
-    return _few([f"runs by itself: {one.file}: {one.why}" for one in report.self_running])
+    return _few([f"runs automatically: {one.file}: {one.why}" for one in report.self_running])
 
 
 def _next(report: CodeReport) -> list[str]:
@@ -228,24 +249,31 @@ def _next(report: CodeReport) -> list[str]:
         if report.applied:
             return [f"applied to {report.project}"]
         if not report.patch:
-            return ["nothing had to be changed"]
+            return ["no change was needed"]
         command = shlex.join(["git", "-C", report.patch_root or ".", "apply", report.patch])
-        return [f"not applied; to apply: {command}"]
+        return [f"not applied; apply it with: {command}"]
     lines = []
     if report.sandbox:
-        lines.append(f"your files are unchanged; the best candidate: {report.sandbox}")
+        lines.append(f"your files are unchanged; best attempt: {report.sandbox}")
     if report.status == "running":
         # Somebody who is at work on it needs nobody to go on.
         return lines if report.driven else [*lines, go_on]
     if report.status != "waiting":
-        lines.append(f"every attempt: runtrue runs show {report.run_id}")
+        lines.append(f"details: runtrue runs show {report.run_id}")
     return lines
 
 
 _PARTS = (
     *(_reason, _regressions, _restored, _proof, _gained, _known, _reduced, _confidence),
-    *(_alternatives, _test, _escalations, _memory, _absent_fixers, _hidden, _self_running, _next),
+    *(_alternatives, _test, _escalations, _memory, _tried_fixers, _skipped_fixers, _hidden),
+    *(_self_running, _more_fixers, _next),
 )
+#: The parts that repeat what a person has seen.
+_SHOWN_BY = {
+    Shown.NOTHING: (),
+    Shown.PROGRESS: (_tried_fixers,),
+    Shown.DETAILS: (_tried_fixers, _skipped_fixers),
+}
 
 
 class CodeNarrator(RepairNarrator):
@@ -264,7 +292,7 @@ class CodeNarrator(RepairNarrator):
             case GenerationFinished():
                 text = f"wrote {', '.join(event.files) or 'nothing'}"
                 if event.restored:
-                    text += f"; its edits to {', '.join(event.restored)} were undone"
+                    text += f"; edits to {', '.join(event.restored)} were undone"
                 self.display.line(f"{event.what}: {text}", "cyan")
             case GenerationFailed():
                 self.display.line(f"{event.what}: failed: {event.failure}", "red")
@@ -305,20 +333,24 @@ class CodeKind(RunKind[CodeReport]):
         if question is None or not is_yes_or_no(question):
             return ""
         if not can_ask:
-            raise UsageError(f"run {run.id} asks about its diff: give --answer yes or --answer no")
+            raise UsageError(
+                f"run {run.id} asks whether its diff is right: pass --answer yes or --answer no"
+            )
         return None
 
     def unapplied_patch(self, report: CodeReport) -> str | None:
         """Return the patch, unless it was applied."""
         return None if report.applied else report.patch
 
-    def print_report(self, report: CodeReport, *, asked: bool = False) -> None:
+    def print_report(
+        self, report: CodeReport, *, asked: bool = False, shown: Shown = Shown.NOTHING
+    ) -> None:
         """Print the diff, what remains, what was proven, and what to do next."""
         is_offered = report.status == "passed" or report.why == "unsure"
         if not asked and report.diff and is_offered and not report.applied:
             print_diff(report.diff)
         if report.findings:
-            print_findings(report)
+            print_findings(report, shown=shown is not Shown.NOTHING)
         status = report.status
         summary = _why(report)
         attempts = sum(not attempt.recheck for attempt in report.attempts)
@@ -326,8 +358,9 @@ class CodeKind(RunKind[CodeReport]):
         head = Styled(status, fg=_COLOURS.get(status, "red"), bold=True)
         echo(head, f": {summary} ({spent})" if summary else f" ({spent})")
         for part in _PARTS:
-            for line in part(report):
-                echo(f"  {line}")
+            if part not in _SHOWN_BY[shown]:
+                for line in part(report):
+                    echo(f"  {line}")
 
     def print_details(self, report: CodeReport) -> None:
         """Print every attempt with its fix and verdicts, and the rejected fixes in between."""
@@ -353,21 +386,21 @@ class CodeKind(RunKind[CodeReport]):
         asked = question.question if question else {}
         if asked.get("why") == "unsure":
             echo(f"  read the diff: {asked['patch']}")
-            echo(f"  it is right: runtrue runs resume {run_id} --answer yes")
-            echo(f"  it is not: runtrue runs resume {run_id} --answer no")
+            echo(f"  accept it: runtrue runs resume {run_id} --answer yes")
+            echo(f"  reject it: runtrue runs resume {run_id} --answer no")
             if asked["alternatives"]:
-                echo(f"  another one is: runtrue runs resume {run_id} --answer NUMBER")
+                echo(f"  choose another: runtrue runs resume {run_id} --answer NUMBER")
             return
         if asked.get("apply"):
             if asked.get("self_running"):
-                echo("  the files above that run by themselves are applied only if you agree")
+                echo("  files that run automatically (above) are applied only if you agree")
             echo(f"  read the diff: runtrue runs diff {run_id}")
             echo(f"  apply it: runtrue runs resume {run_id} --answer yes")
             return
-        echo(f"  edit the candidate in {asked.get('sandbox')}, or think of advice, then:")
+        echo(f"  edit the candidate in {asked.get('sandbox')} or give advice, then:")
         echo(f"  runtrue runs resume {run_id} [--answer ADVICE]")
         if asked.get("acceptable"):
-            echo(f"  or take it as it is: runtrue runs resume {run_id} --answer accept")
+            echo(f"  accept it as it is: runtrue runs resume {run_id} --answer accept")
 
     def print_offer(self, report: CodeReport, question: Question) -> None:
         """Print the diff that may be applied, and what the checks said of it."""

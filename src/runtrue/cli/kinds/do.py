@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from runtrue.cli.console import Styled, confirm, echo
-from runtrue.cli.kinds import RunKind
+from runtrue.cli.kinds import RunKind, Shown
 from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
 from runtrue.cli.show import counted, is_terminal
@@ -56,7 +56,7 @@ _LEAST_CONFIDENCE = 0.03
 _MOST_CANDIDATES = 5
 #: What the planner's nodes do, where that may take its time.
 _DOING = {
-    "component_browsing": "looking at what can be used",
+    "component_browsing": "collecting node types and servers",
     "workflow_generator": "planning",
     "workflow_run": "running",
 }
@@ -116,7 +116,7 @@ def _print_candidates(doubt: Doubt) -> None:
     likely = [one for one in doubt.candidates if one.confidence >= _LEAST_CONFIDENCE]
     candidates = likely[:_MOST_CANDIDATES]
     if not candidates:
-        _say(f"  {doubt.node_id}: nothing that came back resembles {doubt.attempted}")
+        _say(f"  {doubt.node_id}: no field in the response resembles {doubt.attempted}")
         return
     _say(f"  {doubt.node_id}: {doubt.attempted} could be:")
     width = max(len(candidate.text) for candidate in candidates)
@@ -139,7 +139,7 @@ def _print_plan(report: TaskReport) -> None:
         who = "" if report.found else f" ({agreed.get(effect.agreed, 'agreed')})"
         _say(f"  {effect.node}: {effect.text}{who}")
     if not report.effects:
-        _say("  nothing outside of the run")
+        _say("  no effects outside of the run")
 
 
 def _summary(report: TaskReport) -> str:
@@ -157,7 +157,7 @@ def _summary(report: TaskReport) -> str:
     if report.dry_run and report.status == "passed":
         return "planned, and nothing was called"
     if report.status == "waiting":
-        return "the plan does more than the task says"
+        return "the plan does more than the task names"
     what = f"the saved workflow {report.name}" if report.found else "the task"
     done = "is done" if report.status == "passed" else "is not done"
     if report.found:
@@ -189,7 +189,7 @@ class TaskNarrator(Narrator):
                 if event.understood:
                     line(f"understood: {event.understood}")
             case InvalidWorkflowMade():
-                line(f"  planned wrongly: {event.problems[0]}", "yellow")
+                line(f"  invalid plan: {event.problems[0]}", "yellow")
             case NodeStarted() if event.origin in _DOING:
                 doing(_DOING[event.origin])
             case AttemptStarted(number=number):
@@ -274,7 +274,9 @@ class TaskKind(RunKind[TaskReport]):
 
     def print_offer(self, report: TaskReport, question: Question) -> None:
         """Print the effects that a yes would agree to."""
-        _print_effects("The task does not say to:", question.question["effects"])
+        _print_effects(
+            "The plan would also, beyond what the task names:", question.question["effects"]
+        )
 
     def conclude(self, home: Home, report: TaskReport) -> None:
         """Print how to run the workflow again, or to save it; ask a person at a terminal."""
@@ -288,37 +290,39 @@ class TaskKind(RunKind[TaskReport]):
         name = name or _offered(home, report)
         if name is None:
             free = free_name(home, report.name)
-            _say(f"  keep it: runtrue save --run {report.run_id} --name {free}")
+            _say(f"  save it: runtrue workflow save --run {report.run_id} --name {free}")
             return
         given = report.parameters.items()
         values = "".join(f" {shlex.quote(f'{key}={_typed(value)}')}" for key, value in given)
         _say(f"  run it again: runtrue run {name}{values}")
 
-    def print_report(self, report: TaskReport, *, asked: bool = False) -> None:
-        """The result on stdout, so that it can be piped; everything about the run on stderr."""
+    def print_report(
+        self, report: TaskReport, *, asked: bool = False, shown: Shown = Shown.NOTHING
+    ) -> None:
+        """The result on stdout, so it can be piped; everything about the run on stderr."""
         status = report.status
         if report.dry_run and status == "passed":
             _print_plan(report)
         elif status == "passed":
             print_value(report.result)
-        for finding in report.findings:
+        for finding in report.findings if shown is not Shown.DETAILS else ():
             print_finding(finding)
         for doubt in report.candidates:
             _print_candidates(doubt)
         for missing in report.missing:
             _say(f"missing: {missing.name}{_about(missing)}")
         if report.missing:
-            _say("  say it in the task and try again")
+            _say("  put it into the task and try again")
         if report.error:
             _say(report.error)
         for note in report.notes:
             _say(f"  note: {note}")
         for server in report.silent_servers:
-            _say(f"  the MCP server {server!r} could not be asked for its tools: runtrue mcp tools")
+            _say(f"  the MCP server {server!r} did not list its tools: runtrue mcp tools")
         head = Styled(status, fg=_COLOURS.get(status, "red"), bold=True)
         echo(head, f": {_summary(report)}", err=True)
         if report.done and status != "passed":
-            _say(f"  already done: {', '.join(report.done)}; a new run does it again")
+            _say(f"  already done: {', '.join(report.done)}; a new run would do it again")
         if status in ("failed", "running") and report.resumable:
             _say(f"  continue: runtrue runs resume {report.run_id}")
 

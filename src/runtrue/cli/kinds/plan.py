@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.cli.console import echo
-from runtrue.cli.kinds import RunKind
+from runtrue.cli.kinds import RunKind, Shown
 from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
 from runtrue.cli.repair import RepairNarrator, confidence_line
 from runtrue.cli.show import print_diff
@@ -58,7 +58,7 @@ class PlanNarrator(RepairNarrator):
                 self._attempt = "validating" if event.number == 1 else "validating again"
                 line(self._attempt, "bold")
             case StrategizeStarted():
-                doing(f"{event.by} makes the strategy")
+                doing(f"{event.by} is planning the strategy")
             case StrategizeFinished(failure=None):
                 line(f"strategy by {event.by}", "cyan")
             case StrategizeFinished():
@@ -71,7 +71,7 @@ class PlanNarrator(RepairNarrator):
             case StepDone():
                 line(_step_text(event), "cyan")
             case StepRefused():
-                line(f"  nothing of it was kept: {event.failure}", "red")
+                line(f"  all its edits were dropped: {event.failure}", "red")
             case FixSucceeded():
                 line("fixed: every required validation passes", "green")
             case FixExhausted():
@@ -92,7 +92,7 @@ class PlanNarrator(RepairNarrator):
                 line(not_applied(event.why), "red")
             case ApplyRenewed():
                 files = ", ".join(event.files)
-                line(f"you have changed {files} meanwhile: validating with that", "yellow")
+                line(f"you changed {files} meanwhile: validating together with that", "yellow")
             case PlanApplied():
                 line(f"applied: {', '.join(event.files) or 'nothing to change'}", "green")
             case _:
@@ -102,9 +102,9 @@ class PlanNarrator(RepairNarrator):
 def _step_text(event: StepDone) -> str:
     text = f"  changed {', '.join(event.files) or 'nothing'}"
     if event.restored:
-        text += f"; its edits to {', '.join(event.restored)} were undone"
+        text += f"; edits to {', '.join(event.restored)} were undone"
     if event.ignored:
-        text += f"; git ignores {', '.join(event.ignored)}, so that it is not kept"
+        text += f"; git ignores {', '.join(event.ignored)}, so it is not kept"
     return text
 
 
@@ -143,7 +143,7 @@ class PlanKind(RunKind[PlanReport]):
     def answer(
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
     ) -> Any:
-        """Return the answer as `plan prompt` does; nothing said starts a queued plan."""
+        """Return the answer as `plan answer` does; nothing said starts a queued plan."""
         standing = standing_of(journal, home, run)
         if said is not None:
             return answer_for(standing, said)
@@ -156,7 +156,9 @@ class PlanKind(RunKind[PlanReport]):
         """Return the patch, unless it was applied."""
         return None if report.applied else report.patch
 
-    def print_report(self, report: PlanReport, *, asked: bool = False) -> None:
+    def print_report(
+        self, report: PlanReport, *, asked: bool = False, shown: Shown = Shown.NOTHING
+    ) -> None:
         """Print the plan's state, and what can be done next."""
         print_standing(report)
 

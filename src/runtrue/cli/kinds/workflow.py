@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.cli.console import Styled, echo
-from runtrue.cli.kinds import RunKind
+from runtrue.cli.kinds import RunKind, Shown
 from runtrue.cli.progress import Narrator
 from runtrue.cli.values import print_value
 from runtrue.flow import (
@@ -47,7 +47,7 @@ def print_finding(finding: Finding) -> None:
     if "status" in finding.data and finding.sample:
         said = " ".join(finding.sample.split())
         cut = "…" if len(said) > _LONGEST_SAID else ""
-        echo(f"  it said: {said[:_LONGEST_SAID]}{cut}", err=True)
+        echo(f"  output: {said[:_LONGEST_SAID]}{cut}", err=True)
     available = finding.available
     # Most messages name the nearest of what there is by themselves.
     if available and not set(available) & set(re.findall(r"[\w.-]+", finding.message)):
@@ -131,8 +131,10 @@ class WorkflowKind(RunKind[WorkflowReport]):
         begun = cut_off[0] if cut_off else None
         return replace(report_so_far(journal, run), begun=begun, cut_off=cut_off)
 
-    def print_report(self, report: WorkflowReport, *, asked: bool = False) -> None:
-        """The result on stdout, so that it can be piped; everything about the run on stderr."""
+    def print_report(
+        self, report: WorkflowReport, *, asked: bool = False, shown: Shown = Shown.NOTHING
+    ) -> None:
+        """The result on stdout, so it can be piped; everything about the run on stderr."""
         status = report.status
         if status == "passed":
             print_value(report.result)
@@ -154,9 +156,9 @@ class WorkflowKind(RunKind[WorkflowReport]):
                 return
             named = shlex.quote(begun)
             for option, what in (
-                ("--force", f"fires {begun} again"),
-                (f"--done {named}", "it has happened"),
-                (f"--skip {named}", "go on without it"),
+                ("--force", f"repeats {begun}"),
+                (f"--done {named}", "it did happen"),
+                (f"--skip {named}", "skip it"),
             ):
                 echo(f"  continue: {go_on} {option} ({what})", err=True)
         elif status == "failed":

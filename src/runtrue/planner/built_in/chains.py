@@ -117,7 +117,7 @@ def token_of(url: str, draft: Draft) -> str | None:
         return None
     data = draft.data(reference, "with the token")
     if not isinstance(data, Mapping):
-        raise CannotPlan("the answer to the login is no JSON object with a token")
+        raise CannotPlan("the answer to the login is not a JSON object with a token")
     table = EntryTable([data])
     for name in _TOKEN_NAMES:
         if path := table.named_field(name.split()):

@@ -126,6 +126,6 @@ def _value(values: list[TaskToken], segment: list[TaskToken], roles: Roles) -> A
 
 def _unclear(segment: list[TaskToken], roles: Roles) -> NoReturn:
     raise CannotPlan(
-        f"{said(segment)!r} in {str(roles.clause)!r} is no field with its value; write name=value, "
-        "with quotes around a value of several words"
+        f"{said(segment)!r} in {str(roles.clause)!r} is not a field with its value; write "
+        "name=value, with quotes around a value of several words"
     )

@@ -35,7 +35,7 @@ from runtrue.workflow import Interface
 if TYPE_CHECKING:
     from runtrue.memory import Memory
 
-_HOW = "say it in other words, or set RUNTRUE_MODEL"
+_HOW = "rephrase it, or set RUNTRUE_MODEL"
 
 
 class BuiltInGenerator:
@@ -173,7 +173,7 @@ def _use_tool(clause: Clause, draft: Draft) -> None:
 def _refuse_hosts(clause: Clause) -> None:
     for token in clause.tokens:
         if token.type is TokenType.WORD and _HOST.fullmatch(token.text):
-            raise CannotPlan(f"{token.text!r} is no URL; write it in full, with https://")
+            raise CannotPlan(f"{token.text!r} is not a URL; write it in full, with https://")
 
 
 def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None:

@@ -104,7 +104,7 @@ def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | No
     if isinstance(data, list):
         return topic.reference, data, topic.nouns
     if not isinstance(data, Mapping):
-        raise CannotPlan(f"{str(roles.clause)!r}: what came back is no JSON object or list")
+        raise CannotPlan(f"{str(roles.clause)!r}: what came back is not a JSON object or list")
     lists = [
         (steps, rows) for steps, rows in find_lists(data) if rows and isinstance(rows[0], Mapping)
     ]

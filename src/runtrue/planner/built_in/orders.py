@@ -41,7 +41,7 @@ class Orders(Conditions):
                     continue
                 found = self._field_from(n + 1)
                 if found is None:
-                    self._unclear(self.words[n + 1 : n + 3], "is no field to sort by")
+                    self._unclear(self.words[n + 1 : n + 3], "is not a field to sort by")
                 path, begin, end = found
                 self._use(n, *before, *range(begin, end))
                 self._use(*(i for i in range(begin) if i > n and self.words[i] in QUIET))

@@ -61,7 +61,7 @@ def follow(topic: Topic, words: list[TaskToken], draft: Draft) -> Topic:
     found = _recognise(body, headers if isinstance(headers, Mapping) else {})
     if found is None:
         if draft.all_pages and not isinstance(body, list) and not list(find_lists(body)):
-            raise CannotPlan("'all pages': the answer is no list with pages")
+            raise CannotPlan("'all pages': the answer is not a list with pages")
         return topic
     kept = {key: value for key, value in node["params"].items() if key != "extract"}
     params = {

@@ -20,7 +20,7 @@ if not isinstance(data, list):
     raise ValueError("it holds no list and no table")
 def pick(row, name):
     if not isinstance(row, dict):
-        raise LookupError(f"an entry is no object, so that it has no {name!r}")
+        raise LookupError(f"an entry is not an object, so it has no {name!r}")
     if name in row:
         return row[name]
     fold = lambda text: "".join(c for c in str(text).casefold() if c.isalnum())

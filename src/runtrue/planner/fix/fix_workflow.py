@@ -68,10 +68,10 @@ def _correct(finding: Finding, draft: FixDraft) -> Correction | None:
 def _in_doubt(doubts: tuple[Doubt, ...], fixed: list[str]) -> str:
     attempted = ", ".join(doubt.attempted for doubt in doubts)
     sure = f" (sure of {', '.join(fixed)})" if fixed else ""
-    return f"it is not clear what is meant by {attempted}{sure}; say it in other words, or {_MODEL}"
+    return f"unclear: {attempted}{sure}; rephrase it, or {_MODEL}"
 
 
 def _no_way(findings: list[Finding]) -> str:
     nodes = ", ".join(dict.fromkeys(f.location.symbol or f.source for f in findings))
     where = f" of {nodes}" if nodes else ""
-    return f"there is no way to fix the failure{where} without a model; {_MODEL}"
+    return f"cannot fix the failure{where} without a model; {_MODEL}"

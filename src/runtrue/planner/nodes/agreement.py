@@ -14,7 +14,9 @@ def ask_for(shared: Shared, effects: tuple[Effect, ...], *, can_ask: bool) -> st
     if can_ask:
         shared["asked_effects"] = effects
         return "agree"
-    shared["planner_error"] = f"nobody could be asked to agree to: {listed(effects)}"
+    shared["planner_error"] = (
+        f"needs approval, and there is no terminal to ask on: {listed(effects)}"
+    )
     return "failed_runtime"
 
 

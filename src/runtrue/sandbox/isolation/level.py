@@ -64,7 +64,7 @@ def weaknesses(level: Level) -> tuple[str, ...]:
     if not bubblewrap.follows_links():
         return ()
     return (
-        "this bubblewrap follows links while it sets up (CVE-2026-87766), so that runtrue mounts "
+        "this bubblewrap follows links while it sets up (CVE-2026-87766), so runtrue mounts "
         "nothing by way of a directory that a command can replace; update it to 0.12.0",
     )
 
@@ -99,7 +99,7 @@ def choose(config: IsolationConfig, asked: str | None = None) -> Level:
     possible = next((one for one in weaker if unavailable(one) is None), None)
     remedy = REMEDY.format(level=possible) if possible else "use a Linux machine"
     raise IsolationError(
-        f"commands cannot be isolated here ({'; '.join(reasons)}), so that nothing is run: {remedy}"
+        f"commands cannot be isolated here ({'; '.join(reasons)}), so nothing is run: {remedy}"
     )
 
 
@@ -108,4 +108,4 @@ def _named(name: str) -> Level:
         return Level(name)
     except ValueError:
         known = ", ".join(Level)
-        raise IsolationError(f"there is no isolation {name!r}; there are: {known}") from None
+        raise IsolationError(f"there is no isolation {name!r}; available: {known}") from None

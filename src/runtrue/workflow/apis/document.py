@@ -78,7 +78,7 @@ class ApiDocument:
         written = self.data.get("swagger", self.data.get("openapi"))
         version = ".".join(str(written).split(".")[:2])
         if written is None:
-            raise ApiError("it is no OpenAPI document: it has neither 'openapi' nor 'swagger'")
+            raise ApiError("it is not an OpenAPI document: it has neither 'openapi' nor 'swagger'")
         if version not in ("2.0", "3.0", "3.1", "3.2"):
             raise ApiError(f"its version {written!r} is not one of 2.0, 3.0 and 3.1")
         if not isinstance(self.data.get("paths", {}), dict):

@@ -188,7 +188,7 @@ class ApiStore:
 def unknown_api(name: str, known: Mapping[str, Api]) -> ApiError:
     """Return the error about a name that no API has."""
     there = ", ".join(known) or "none; add one with `runtrue api add`"
-    return ApiError(f"there is no API {name!r}{suggestion(name, known)}; there are: {there}")
+    return ApiError(f"there is no API {name!r}{suggestion(name, known)}; available: {there}")
 
 
 def _settings(file: Path) -> ApiSettings:

@@ -145,4 +145,4 @@ def _text(content: bytes, name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ApiError(f"{name} is not text in UTF-8") from error
+        raise ApiError(f"{name} is not UTF-8 text") from error

@@ -210,7 +210,7 @@ class _Entry:
             )
         if declared is not None and declared not in known:
             hint = suggestion(declared, known) if isinstance(declared, str) else ""
-            raise self._error(("type",), f"unknown type{hint}; there are: {', '.join(known[:3])}")
+            raise self._error(("type",), f"unknown type{hint}; available: {', '.join(known[:3])}")
         if declared is None and ("command" in self._data) == ("url" in self._data):
             raise self._error((), "must have either a 'command' or a 'url'")
         return declared in _HTTP_TYPES or (declared is None and "url" in self._data)
@@ -269,7 +269,7 @@ class _Entry:
         routes = self._texts("network")
         for number, route in enumerate(routes):
             if not is_route(route):
-                raise self._error(("network", number), f"{route!r} is no host:port")
+                raise self._error(("network", number), f"{route!r} is not a host:port")
         return routes
 
     def _table(self, key: str) -> dict[str, str]:

@@ -130,7 +130,7 @@ def _sentence(
         takes = ", ".join(tool.arguments) or "nothing"
         return f"{who} was given wrong arguments: {what or said}{strange}; it takes: {takes}"
     if category == "output_mismatch":
-        return f"{who} did not give what it declares ({what}); it said: {said}"
+        return f"{who} did not give what it declares ({what}); output: {said}"
     if isinstance(answer, ToolRefusal):
         return f"{who} answered with error {answer.code}: {said}"
     return f"{who} failed: {said}"

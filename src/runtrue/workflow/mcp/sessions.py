@@ -170,7 +170,7 @@ def _unknown(
     listed = ", ".join(names[:_LISTED]) or "none"
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ToolError(
-        f"{what}{suggestion(name, names)}; there are: {listed}{more}",
+        f"{what}{suggestion(name, names)}; available: {listed}{more}",
         category=category,
         server=server,
         tool=tool,

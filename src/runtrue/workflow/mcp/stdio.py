@@ -185,7 +185,7 @@ class StdioConnection:
         except ValueError:
             # What was meant as an answer would be waited for until the time is up.
             if line.lstrip()[:1] == b"{" and b'"jsonrpc"' in line:
-                return self._give_up("sent what is no message of JSON-RPC", to_us)
+                return self._give_up("sent what is not a message of JSON-RPC", to_us)
             return self._keep(line + b"\n")
         if isinstance(message, JSONRPCError) and message.id is None:
             said = shorten(message.error.message)

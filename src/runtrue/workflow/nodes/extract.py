@@ -100,7 +100,7 @@ def _not_json(wanted: Mapping[str, str], outputs: Mapping[str, Any]) -> NodeFail
     content_type = declared.partition(";")[0] or "of no declared type"
     what = f"is {content_type} and not JSON" if outputs["response"] else "is empty"
     return failure(
-        f"the response {what}, so that nothing can be extracted from it",
+        f"the response {what}, so nothing can be extracted from it",
         "not_json",
         outputs,
         # Nothing in the workflow is known to be wrong: the server did not answer with data.

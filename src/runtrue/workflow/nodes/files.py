@@ -156,7 +156,7 @@ def permitted(text: str, context: Context) -> PermittedPath:
     """Return the path that a param names. Raises NodeFailed unless the run may reach it."""
     if not text or "\0" in text:
         raise RuntimeValidationError(
-            f"{text!r} is no path of a file", category="bad_path", attempted=(text,)
+            f"{text!r} is not a path of a file", category="bad_path", attempted=(text,)
         )
     try:
         named = locate(text, context.directory, context.environment)
@@ -220,7 +220,7 @@ def _not_found(path: Path) -> NodeFailed:
         hint = f"; did you mean {close!r}?" if close else ""
     else:
         empty = path.parent.is_dir()
-        hint = f"; {path.parent} {'is empty' if empty else 'is no directory that can be read'}"
+        hint = f"; {path.parent} {'is empty' if empty else 'is not a readable directory'}"
     return _failed(f"there is no file {path}{hint}", "file_not_found", path, available=names)
 
 

@@ -60,7 +60,7 @@ class LlmNode(WorkflowNode[LlmParams]):
             try:
                 Draft202012Validator.check_schema(schema)
             except SchemaError as error:
-                yield ("schema", *error.absolute_path), f"is no JSON Schema: {error.message}"
+                yield ("schema", *error.absolute_path), f"is not JSON Schema: {error.message}"
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
         """False: asking again costs money and changes nothing."""

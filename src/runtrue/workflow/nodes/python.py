@@ -122,7 +122,7 @@ class PythonNode(WorkflowNode[PythonParams]):
         yield Effect(kind=EffectKind.CODE, target=str(code), known=is_known(code))
 
 
-_NAMES = "it must be a name of Python that is no keyword"
+_NAMES = "it must be a name of Python that is not a keyword"
 
 
 def _is_name(name: str) -> bool:

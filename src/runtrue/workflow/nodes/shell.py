@@ -159,14 +159,14 @@ class ShellNode(WorkflowNode[Command]):
         """Refuse references where the command cannot take values."""
         raw = params.get("raw", False)
         if isinstance(raw, str):
-            yield ("raw",), "is no place for a reference: write true or false"
+            yield ("raw",), "is not a place for a reference: write true or false"
         command = params.get("command")
         if isinstance(command, str) and raw is not True:
             yield from ((("command",), problem) for problem in _problems(command))
         environment = params.get("env")
         for name in environment if isinstance(environment, dict) else ():
             if not _VARIABLE.fullmatch(name):
-                yield ("env", name), f"{name!r} is no name of a variable"
+                yield ("env", name), f"{name!r} is not a name of a variable"
 
     def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
         """Yield the command with what it is given, and the directory that it runs in."""

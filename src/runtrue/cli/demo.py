@@ -1,12 +1,15 @@
-"""Shows runtrue at work: makes a small project in a temporary directory and runs real commands.
+"""`runtrue demo`: make small projects in a temporary directory and run real commands there.
 
 One function per scene. Each command is printed as it would be typed, then really run, and its exit
-code must be the one that the scene tells of: the demo ends with 0 only if everything was true.
+code must be the one that the scene expects: the demo ends with 0 only if everything was true.
 """
+
+from __future__ import annotations
 
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,141 +19,15 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-COLOUR = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+import click
 
-#: A bug that ruff repairs: what comes out of JSON is never the very same object as a literal.
-SHOP = {
-    "shop.py": """\
-from datetime import date, datetime
-
-
-def revenue(orders):
-    return sum(order["price"] for order in orders if order["status"] is "paid")
+from runtrue.cli.console import echo
+from runtrue.cli.demo_projects import GREETING, PRICES, SHOP, STAND_IN, STOCK, USERS
+from runtrue.errors import UsageError
 
 
-def report(orders):
-    print(f"Revenue until", date.today(), "is", revenue(orders))
-""",
-    "test_shop.py": """\
-import json
-
-from shop import revenue
-
-ORDERS = json.loads('[{"status": "paid", "price": 30}, {"status": "open", "price": 12}]')
-
-
-def test_revenue_counts_paid_orders():
-    assert revenue(ORDERS) == 30
-""",
-    "ruff.toml": """\
-lint.select = ["E4", "E7", "E9", "F"]
-""",
-}
-
-#: A bug that no tool knows. It is one small edit away, and those can be tried.
-PRICES = {
-    "prices.py": """\
-def discounted(price, percent):
-    return price - price * percent
-""",
-    "test_prices.py": """\
-from prices import discounted
-
-
-def test_ten_percent_off():
-    assert discounted(200, 10) == 180
-
-
-def test_half_price():
-    assert discounted(50, 50) == 25
-
-
-def test_nothing_off():
-    assert discounted(200, 0) == 200
-""",
-}
-
-#: What is not there, and no small edit brings: somebody has to know what it is in German.
-GREETING = {
-    "greeting.py": """\
-def greet(name):
-    return f"Good morning, {name}!"
-""",
-    "test_greeting.py": """\
-from greeting import greet
-
-
-def test_english():
-    assert greet("Ada") == "Good morning, Ada!"
-
-
-def test_german():
-    assert greet("Ada", language="de") == "Guten Morgen, Ada!"
-""",
-}
-
-#: A workflow, and what it works on.
-STOCK = {
-    "low.yaml": """\
-description: Write down what has to be ordered
-inputs:
-  below: {type: integer, description: how few are too few}
-nodes:
-  - id: stock
-    type: read-file
-    params: {file_path: stock.json}
-  - id: low
-    type: python
-    params:
-      inputs: {items: "${stock.content}", below: "${below}"}
-      code: |
-        import json
-        return [item for item in json.loads(items) if item["left"] < below]
-  - id: first
-    type: shell
-    params: {command: "echo order ${low.result[0].name} first"}
-outputs:
-  low: {source: "${low.result}"}
-  first: {source: "${first.stdout}"}
-""",
-    "stock.json": """\
-[
-  {"name": "nuts; and bolts", "left": 3},
-  {"name": "washers", "left": 250},
-  {"name": "Müller's glue", "left": 9}
-]
-""",
-}
-
-#: What an API answers whose fields nobody has told us of.
-USERS: dict[str, dict[str, object]] = {
-    "torvalds": {"name": "Linus Torvalds", "bio": "I wrote a kernel, once.", "followers": 230000},
-    "gvanrossum": {"name": "Guido van Rossum", "bio": None, "followers": 24000},
-}
-
-#: In place of a real coding agent, so that the demo needs no network and no key. It gets the same
-#: prompt in the same way, and really edits the file that lies before it.
-STAND_IN = '''\
-#!/usr/bin/env python3
-import pathlib, sys
-
-prompt = pathlib.Path(sys.argv[1]).read_text()
-assert "unexpected keyword argument 'language'" in prompt, "it does not tell what is wrong"
-pathlib.Path("greeting.py").write_text(
-    """\\
-WORDS = {"en": "Good morning", "de": "Guten Morgen"}
-
-
-def greet(name, language="en"):
-    return f"{WORDS[language]}, {name}!"
-"""
-)
-print("edited greeting.py: greets in German, too")
-'''
-
-
-class NotAsTold(Exception):
-    """Something went otherwise than the scene says."""
+class NotAsDescribed(Exception):
+    """Something went otherwise than the scene describes."""
 
 
 class Stage:
@@ -186,7 +63,7 @@ class Stage:
 
     def run(self, command: str, *, expect: int = 0) -> None:
         """Show a command and what it prints; its exit code must be the expected one."""
-        print(bold(f"$ {command}"), flush=True)
+        say(f"$ {command}")
         done = subprocess.run(
             ["/bin/sh", "-c", command],
             cwd=self.directory,
@@ -197,12 +74,12 @@ class Stage:
             check=False,
         )
         if done.returncode != expect:
-            raise NotAsTold(f"`{command}` ended with {done.returncode} instead of {expect}")
-        print(flush=True)
+            raise NotAsDescribed(f"`{command}` ended with {done.returncode} instead of {expect}")
+        say("")
 
     def export(self, name: str, value: str) -> None:
         """Show that a variable is set, and set it for the commands from here on."""
-        print(bold(f"$ export {name}={value}"), flush=True)
+        say(f"$ export {name}={value}")
         self.environment[name] = value
 
     def program(self, name: str, text: str) -> None:
@@ -214,10 +91,28 @@ class Stage:
     def holds(self, file: str, text: str, *, absent: bool = False) -> None:
         """Make sure that a file of the project does (not) hold a text."""
         if (text in (self.directory / file).read_text()) is absent:
-            raise NotAsTold(f"{file} {'still holds' if absent else 'does not hold'} {text!r}")
+            raise NotAsDescribed(f"{file} {'still holds' if absent else 'does not hold'} {text!r}")
 
 
-def main() -> int:
+@click.command()
+def demo() -> int:
+    """Show the main commands at work, in a temporary directory.
+
+    Every command is printed, then really run: a tool fix, a fix found without a model, an agent,
+    a workflow, and a task in plain words. It needs no key and no network, and leaves nothing
+    behind.
+
+    \b
+    Exit codes: 0 everything went as described, 1 something did not, 2 a program is missing.
+    """
+    beside = str(Path(sys.executable).parent)
+    path = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])
+    missing = [name for name in ("git", "pytest", "ruff") if not shutil.which(name, path=path)]
+    if missing:
+        raise UsageError(
+            f"the demo needs {' and '.join(missing)}; pytest and ruff come with runtrue's extra "
+            "`checks`, git with your system"
+        )
     # A demo that is stopped clears away what it made, like one that comes to its end.
     for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(stop, lambda number, frame: sys.exit(128 + number))
@@ -225,12 +120,12 @@ def main() -> int:
         stage = Stage(Path(temporary).resolve())
         try:
             for number, scene in enumerate(SCENES, start=1):
-                print(bold(f"── {number}. {scene.__doc__}\n"), flush=True)
+                say(f"── {number}. {scene.__doc__}\n")
                 scene(stage)
-        except (NotAsTold, OSError, subprocess.SubprocessError) as error:
-            print(f"the demo failed: {error}", file=sys.stderr)
+        except (NotAsDescribed, OSError, subprocess.SubprocessError) as error:
+            echo(f"the demo failed: {error}", err=True)
             return 1
-    print("Everything went as told.")
+    echo("Everything went as described. Next: `runtrue init` in a project of yours.")
     return 0
 
 
@@ -275,7 +170,7 @@ def workflow_runs(stage: Stage) -> None:
     """A workflow: checked, run, and stopped where it assumes what is not there."""
     stage.project("stock", STOCK)
     stage.run("cat low.yaml")
-    stage.run("runtrue check low.yaml")
+    stage.run("runtrue workflow check low.yaml")
     stage.run("runtrue run low.yaml below=10")
     stage.run("sed -i.old 's/].name/].title/' low.yaml && runtrue run low.yaml below=10", expect=1)
 
@@ -289,7 +184,7 @@ def task_is_done(stage: Stage) -> None:
         # The API is on this machine, which workflows do not reach unless its user lets them.
         stage.export("RUNTRUE_ALLOW_LOOPBACK", "1")
         stage.run(f'runtrue do "{task}" --save github-user')
-        stage.run("runtrue show github-user")
+        stage.run("runtrue workflow show github-user")
         stage.run("runtrue run github-user user=gvanrossum")
         stage.run(f'runtrue do "fetch {url} and extract shoe size"', expect=1)
 
@@ -323,9 +218,7 @@ def users_api() -> Iterator[str]:
 SCENES = [tool_repairs, search_repairs, nobody_can, agent_repairs, workflow_runs, task_is_done]
 
 
-def bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if COLOUR else text
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def say(text: str) -> None:
+    """Print a line of the demo, before anything that it starts prints."""
+    echo(text, bold=True)
+    sys.stdout.flush()
