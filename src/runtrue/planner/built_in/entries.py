@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from runtrue.fields import SURE, rank_paths
+from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.planner.built_in.word_forms import agrees, one_letter_apart, stem
 from runtrue.planner.words import singular, split_name, word_set
-from runtrue.workflow import Path, parse_path
+from runtrue.workflow import Missing, Path, parse_path
 
 #: How many entries are looked at, and how deep their objects.
 _MOST_SEEN, _DEEPEST = 500, 3
@@ -62,6 +62,8 @@ class EntryTable:
     url: str = ""
     #: The words that a task may call an entry by, in the singular.
     nouns: frozenset[str] = frozenset()
+    #: The paths that a person set, by the words for them.
+    chosen: Mapping[str, str] = field(default_factory=dict)
     #: Candidates of phrases that were in doubt, by phrase.
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -82,6 +84,8 @@ class EntryTable:
 
     def named_field(self, words: Sequence[str]) -> str | None:
         """Return the path of the field that is called so, or None."""
+        if (path := self.chosen.get("_".join(words))) is not None:
+            return str(parse_path(path)) if self.leads(path) else None
         said = [stem(word) for word in words]
         costs = {
             steps: cost for steps in self.columns if (cost := self._cost(said, steps)) is not None
@@ -129,19 +133,37 @@ class EntryTable:
 
     def _by_meaning(self, words: Sequence[str]) -> str | None:
         phrase = " ".join(words)
-        if phrase in self.doubts or not all(isinstance(row, Mapping) for row in self.rows[:1]):
+        if phrase in self.doubts or "_".join(words) in self.chosen:
             return None
+        ranked = self.rank(phrase)
+        if not ranked:
+            return None
+        if ranked[0].confidence >= SURE:
+            return ranked[0].path
+        self.doubts[phrase] = tuple(one.path for one in ranked[:3])
+        return None
+
+    def rank(self, phrase: str) -> list[Ranked]:
+        """Rank the fields of an entry that a phrase may mean, the likeliest first."""
+        if not all(isinstance(row, Mapping) for row in self.rows[:1]):
+            return []
         rows = list(self.rows[:3])
         guess = "$[0]." + "_".join(re.findall(r"\w+", phrase))
         ranked = rank_paths(guess, f"{phrase} of each", self.url, rows) if rows else []
-        steps = [parse_path(one.path).steps for one in ranked]
-        inner = [tuple(map(str, one[1:])) for one in steps]
-        if not ranked or not inner[0] or inner[0] not in self.columns:
-            return None
-        if ranked[0].confidence >= SURE:
-            return _spell(inner[0])
-        self.doubts[phrase] = tuple(_spell(one) for one in inner[:3] if one in self.columns)
-        return None
+        inner = [(tuple(map(str, parse_path(one.path).steps[1:])), one) for one in ranked]
+        if not inner or inner[0][0] not in self.columns:
+            return []
+        return [replace(one, path=_spell(s)) for s, one in inner if s in self.columns]
+
+    def leads(self, path: str) -> bool:
+        """True if an entry has something at a path."""
+        steps = parse_path(path)
+        return any(not isinstance(steps.find(row), Missing) for row in self.rows[:_MOST_SEEN])
+
+    def values(self, path: str) -> list[Any]:
+        """Return what the entries have at a path; `null` where it is missing."""
+        found = (parse_path(path).find(row) for row in self.rows)
+        return [None if isinstance(value, Missing) else value for value in found]
 
     def numbers(self, path: str) -> bool:
         """True if a field holds numbers, or texts that spell them."""

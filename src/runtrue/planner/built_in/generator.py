@@ -17,7 +17,14 @@ from runtrue.planner.built_in import commands, files, http, lists, operations, p
 from runtrue.planner.built_in.chains import read_each, read_token
 from runtrue.planner.built_in.clause_order import order_clauses
 from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
-from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft, NeedsData, Topic
+from runtrue.planner.built_in.draft import (
+    CannotPlan,
+    DataForm,
+    Draft,
+    NeedsData,
+    NotUnderstood,
+    Topic,
+)
 from runtrue.planner.built_in.query_words import COMPARATORS, PART_OF, QUIET
 from runtrue.planner.task import (
     LONGEST_TASK,
@@ -74,7 +81,7 @@ class BuiltInGenerator:
         task = read_task(request.task)
         draft = Draft(
             task.pairs, request.components, request.saved, self._memory,
-            task=request.task, store=request.store or {},
+            task=request.task, store=request.store or {}, paths=request.paths or {},
         )  # fmt: skip
         continues = False
         try:
@@ -82,6 +89,9 @@ class BuiltInGenerator:
         except NeedsData as rest:
             continues = True
             draft.notes.append(f"{str(rest)!r} is planned when the answer is there")
+        except NotUnderstood as error:
+            doubts, partial = error.doubts, error.partial
+            return seams.NoPlan(reason=f"{error}; {_HOW}", doubts=doubts, partial=partial)
         except CannotPlan as error:
             return seams.NoPlan(reason=f"{error}; {_HOW}")
         for name in task.named().get("variable", ()):

@@ -128,7 +128,8 @@ def _answered(node: dict[str, Any], address: Address, url: str, draft: Draft) ->
         node=node,
         nouns=address.nouns,
         own=address.own,
-        collection=address.collection,
+        # What is sent to a collection is answered with what was made of it.
+        collection=address.collection and node["params"].get("method", "GET") in _SAFE,
         origin=url,
     )
 

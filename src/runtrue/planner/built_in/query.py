@@ -7,13 +7,16 @@ for the entries themselves. Words that are left without one are named, and nothi
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from runtrue.planner.built_in.calculations import Calculations
 from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
-from runtrue.planner.built_in.draft import CannotPlan
+from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.orders import Orders
 from runtrue.planner.built_in.query_words import AGGREGATES, ENTRIES, PART_OF, QUIET, RELATING
+from runtrue.planner.fix import suggestions
+from runtrue.planner.seams import Doubt
 from runtrue.planner.words import is_plural
 
 
@@ -206,11 +209,70 @@ class QueryReader(Orders, Calculations):
         ]
         if left:
             said = " ".join(left)
+            open_fields = self._open_fields()
             doubts = [
                 path for word in (said, *left) for path in self.table.doubts.get(word.lower(), ())
             ]
             hint = f"; it could be {', '.join(dict.fromkeys(doubts))}" if doubts else ""
-            raise CannotPlan(f"{said!r} is not understood{hint}")
+            message = f"{said!r} is not understood{hint}"
+            if open_fields is not None:
+                raise NotUnderstood(message, open_fields, self._sure_values())
+            raise CannotPlan(message)
+
+    def _open_fields(self) -> tuple[Doubt, ...] | None:
+        """Return the doubts about words that stand where a field does; None if others are left.
+
+        Such words are the whole of what is listed between commas: "id and ranking of the teams".
+        """
+        between = {",", "and", "&", "(", ")", ":", "."}
+        ends = PART_OF | between
+        found: list[Doubt] = []
+        n = 0
+        while n < len(self.words):
+            if not self.free[n] or self.words[n] in QUIET | ends | {"by"}:
+                n += 1
+                continue
+            end = n
+            while end < len(self.words) and self._is_word(end) and self.words[end] not in ends:
+                end += 1
+            words, before = self.words[n:end], self._before(n)
+            follows = end == len(self.words) or self.words[end] in ends
+            if not words or before not in ("", *between) or not follows or set(words) & QUIET:
+                return None
+            if any(map(self.table.is_noun, words)) or self.query.aggregate:
+                return None
+            ranked = self.table.rank(" ".join(words))
+            if not ranked or len(words) > LONGEST_FIELD:
+                return None
+            name = "_".join(words)
+            chosen = self.table.chosen.get(name)
+            problem = f"{chosen} is not in the answer" if chosen else ""
+            found.append(
+                Doubt(
+                    node_id="answer",
+                    attempted=f"$.{name}",
+                    candidates=suggestions(ranked),
+                    field=name,
+                    problem=problem,
+                )
+            )
+            n = end
+        return tuple(found)
+
+    def _before(self, n: int) -> str:
+        """Return the word before a place, those without a meaning left out."""
+        while n and self.words[n - 1] in QUIET:
+            n -= 1
+        return self.words[n - 1] if n else ""
+
+    def _sure_values(self) -> dict[str, Any]:
+        """Return the values of the fields that were understood, where all entries are meant."""
+        query = self.query
+        if query.conditions or query.order or query.takes or query.aggregate or query.group:
+            return {}
+        values = {name: self.table.values(path) for name, path in query.fields.items()}
+        is_one = len(self.table.rows) == 1
+        return {name: found[0] if is_one else found for name, found in values.items()}
 
     def _settle(self) -> None:
         query = self.query
