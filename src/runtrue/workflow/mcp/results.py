@@ -108,7 +108,10 @@ def _failure(
 
 def _fault(answer: ToolAnswer | ToolRefusal) -> Fault:
     """Return the fault: credentials by the status in the error, else the call's own."""
-    status = answer.status if isinstance(answer, ToolRefusal) else None
+    if isinstance(answer, ToolRefusal):
+        status = answer.status
+    else:
+        status = status_in(answer.structured)
     if status is not None and fault_of_status(status) is Fault.CREDENTIALS:
         return Fault.CREDENTIALS
     # Also when it is an error of the protocol: it answers this very call.
