@@ -130,6 +130,12 @@ RECIPES = [
 ]
 MEMBERS = [{"id": n, "first_name": f"M{n}", "email": f"m{n}@x.test"} for n in range(1, 14)]
 PAGES = [{"id": f"p{n}", "title": f"Page {n}", "archived": n % 5 == 0} for n in range(1, 12)]
+BOOKS = [
+    {"type": "books", "id": str(n), "attributes": {"title": f"Book {n}", "pages": 100 + n}}
+    for n in range(1, 8)
+]
+FILES = [{"kind": "drive#file", "id": f"d{n}", "name": f"f{n}.txt"} for n in range(1, 9)]
+ORDERS = [{"number": f"A{n}", "total": n * 10, "currency": "EUR"} for n in range(1, 6)]
 
 
 def _linked(server: TaskServer, asked: Asked) -> Answer:
@@ -183,6 +189,34 @@ def _by_cursor(server: TaskServer, asked: Asked) -> Answer:
     return 200, {"results": PAGES[begin:end], **facts}, {}
 
 
+def _in_links(server: TaskServer, asked: Asked) -> Answer:
+    """Answer as JSON:API does: the next page is a link in the body."""
+    page = asked.number("page[number]", 1)
+    rows = BOOKS[(page - 1) * 3 : page * 3]
+    url = f"{asked.base}{asked.path}?page[number]="
+    following = f"{url}{page + 1}" if page * 3 < len(BOOKS) else None
+    links = {"self": f"{url}{page}", "next": following}
+    return 200, {"data": rows, "links": links, "meta": {"total": len(BOOKS)}}, {}
+
+
+def _by_token(server: TaskServer, asked: Asked) -> Answer:
+    """Answer as Google does: a token for the next page, and none on the last."""
+    begin = int(asked.query.get("pageToken", "t0")[1:])
+    more = {"nextPageToken": f"t{begin + 3}"} if begin + 3 < len(FILES) else {}
+    return 200, {"kind": "drive#fileList", **more, "files": FILES[begin : begin + 3]}, {}
+
+
+def _in_hal(server: TaskServer, asked: Asked) -> Answer:
+    """Answer as HAL does: embedded rows, and links as objects."""
+    page = asked.number("page", 1)
+    rows = ORDERS[(page - 1) * 2 : page * 2]
+    links: dict[str, Any] = {"self": {"href": f"{asked.path}?page={page}"}}
+    if page * 2 < len(ORDERS):
+        links["next"] = {"href": f"{asked.path}?page={page + 1}"}
+    facts = {"total": len(ORDERS), "page": page}
+    return 200, {"_links": links, "_embedded": {"orders": rows}, **facts}, {}
+
+
 # -- logins and keys -------------------------------------------------------------------------------
 
 
@@ -211,6 +245,19 @@ def _basic(server: TaskServer, asked: Asked) -> Answer:
     return 200, {"uptime": 99.5, "version": "2.1"}, {}
 
 
+def _account(server: TaskServer, asked: Asked) -> Answer:
+    if asked.headers.get("Authorization") != f"Bearer {TOKEN}":
+        return 401, {"error": {"code": 401, "status": "UNAUTHENTICATED"}}, {}
+    owner = {"name": "Liv Aas", "email": "boss@x.test"}
+    return 200, {"account": {"plan": "pro", "seats": 12, "owner": owner}}, {}
+
+
+def _usage(server: TaskServer, asked: Asked) -> Answer:
+    if API_KEY not in (asked.headers.get("X-Api-Key"), asked.query.get("api_key")):
+        return 403, {"message": "Forbidden"}, {}
+    return 200, {"quota": 1000, "quota_used": 360, "quota_left": 640}, {}
+
+
 def _echo(server: TaskServer, asked: Asked) -> Answer:
     named = {k: v for k, v in asked.headers.items() if k.lower().startswith(("x-", "accept-l"))}
     return 200, {"method": asked.method, "args": asked.query, "headers": named}, {}
@@ -231,6 +278,7 @@ COLLECTIONS: dict[str, list[dict[str, Any]]] = {
     ],
     "subscribers": [],
     "webhooks": [],
+    "coupons": [{"id": 3, "code": "OLD", "percent": 10}],
 }
 
 
@@ -275,6 +323,11 @@ ROUTES: tuple[tuple[str, Callable[..., Answer]], ...] = (
     (r"/secure/report", _keyed),
     (r"/admin/health", _basic),
     (r"/anything", _echo),
+    (r"/jsonapi/books", _in_links),
+    (r"/v1beta/files", _by_token),
+    (r"/hal/orders", _in_hal),
+    (r"/v3/account", _account),
+    (r"/keyed/usage", _usage),
     (rf"/api/({_NAMES})", _collection),
     (rf"/api/({_NAMES})/(\w+)", _member),
 )

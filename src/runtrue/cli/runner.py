@@ -15,8 +15,8 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from runtrue.cli.console import choose, confirm, echo, streams_are_one
-from runtrue.cli.kinds import KINDS, Shown, is_yes_or_no, kind_of
+from runtrue.cli.console import echo, streams_are_one
+from runtrue.cli.kinds import KINDS, Shown, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
 from runtrue.cli.shared_options import verbosity
@@ -288,23 +288,16 @@ def report_of_run(journal: Journal, home: Home, run: RunRow) -> Report:
 
 
 def _ask_here(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> bool:
-    """Ask the person at the terminal, if there is one and a yes or no is all that is asked."""
+    """Ask the person at the terminal, if there is one and this can be asked there."""
     question = journal.open_question(run.id)
-    if question is None or not is_yes_or_no(question) or as_json or not is_terminal():
+    if question is None or as_json or not is_terminal():
         return False
-    kind_of(run).print_offer(report_of_run(journal, home, run), question)
     try:
-        answer = _answer_here(kind_of(run).asks, question.question.get("alternatives") or 0)
+        answer = kind_of(run).ask_here(report_of_run(journal, home, run), question)
     except click.Abort:
         echo(err=True)
         return False
+    if answer is None:
+        return False
     journal.answer(run.id, answer)
     return True
-
-
-def _answer_here(asks: str, alternatives: int) -> str:
-    """Return yes, no, or the number of another fix, where there are some."""
-    if not alternatives:
-        return "yes" if confirm(f"{asks}?") else "no"
-    numbers = [str(number) for number in range(2, alternatives + 2)]
-    return choose(f"{asks}, or number {', '.join(numbers)}?", ["y", "n", *numbers], default="n")

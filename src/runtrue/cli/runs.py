@@ -136,6 +136,13 @@ def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) ->
 @_run_id
 @click.option("--answer", help="The answer to what the run asks.")
 @click.option(
+    "--set",
+    "paths",
+    multiple=True,
+    metavar="FIELD=PATH",
+    help="The path of a field that the run is in doubt about. Can be repeated.",
+)
+@click.option(
     "--force",
     is_flag=True,
     help="Stop the process that runs it, and repeat an interrupted side effect.",
@@ -169,6 +176,7 @@ def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) ->
 def resume(
     run_id: str | None,
     answer: str | None,
+    paths: tuple[str, ...],
     force: bool,
     done: tuple[str, ...],
     result: str | None,
@@ -181,34 +189,45 @@ def resume(
 
     An interrupted side effect is repeated only if it has an idempotency key. Otherwise say that it
     happened (--done), skip it (--skip), or repeat it (--force).
+
+    A task in doubt about a field continues with the responses that it has: nothing is called again.
     """
     from runtrue.cli.settle import CutOffChoice
 
+    if paths and answer is not None:
+        raise UsageError("--set sets fields and --answer answers a question: give one of them")
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
-        if run.is_over and answer is not None:
+        if run.is_over and (answer is not None or paths):
             raise UsageError(
                 f"run {run.id} has ended ({run.state}), so the answer was not used; "
                 f"`runtrue runs show {run.id}` shows its result"
             )
         if run.is_over:
             return _show_again(journal, home, run, as_json=as_json)
-        if answer is not None or run.state is RunState.WAITING:
+        if paths:
+            set_paths = dict(_pair(text, "--set") for text in paths)
+            journal.answer(run.id, kind_of(run).choose(journal, run, set_paths))
+        elif answer is not None or run.state is RunState.WAITING:
             can_ask = is_terminal() and not as_json
             value = kind_of(run).answer(journal, home, run, answer, can_ask=can_ask)
             if value is not None:
                 journal.answer(run.id, value)
         CutOffChoice(done, skip, result).record(journal, run)
-        given = {f"inputs.{name}": value for name, value in map(_pair, secrets)}
+        given = {f"inputs.{name}": value for name, value in map(_input, secrets)}
         return run_and_show(journal, home, run.id, as_json=as_json, force=force, secrets=given)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _input(text: str) -> tuple[str, str]:
+    return _pair(text, "--input")
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"--input {name!r} has no value; write NAME=VALUE")
-    return name, value
+        raise UsageError(f"{option} {name!r} has no value; write {option} NAME=VALUE")
+    return name.strip(), value
 
 
 def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:

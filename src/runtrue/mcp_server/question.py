@@ -59,11 +59,18 @@ def question_in(document: dict[str, Any]) -> PersonQuestion | None:
     report = msgspec.convert(document, kind)
     lines = list(_lines(report))
     answers = _answers(report)
-    approves = bool(answers) or isinstance(report, PlanReport)
+    approves = bool(answers) or isinstance(report, PlanReport | TaskReport)
     return PersonQuestion(report.run_id, visible("\n".join(lines)), answers, approves)
 
 
 def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:
+    if isinstance(report, TaskReport) and report.candidates:
+        yield f"{report.task}: which field of the answer is meant?"
+        for doubt in report.candidates:
+            found = "; ".join(f"{one.text} ({one.sample})" for one in doubt.candidates)
+            yield f"- {doubt.field}: {found or 'nothing resembles it'}"
+        yield "Answer FIELD=PATH, with `;` between several."
+        return
     if isinstance(report, TaskReport):
         yield f"{report.task}: the plan would also do what the task does not say:"
         for effect in report.effects:
@@ -94,7 +101,7 @@ def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:
 def _answers(report: CodeReport | TaskReport | PlanReport) -> tuple[str, ...]:
     """Return the answers of a choice; none where guidance in words is asked for."""
     if isinstance(report, TaskReport):
-        return ("yes", "no")
+        return () if report.candidates else ("yes", "no")
     if isinstance(report, CodeReport) and (report.why == Why.UNSURE or report.self_running):
         return ("yes", "no", *(str(other.number) for other in report.alternatives))
     return ()

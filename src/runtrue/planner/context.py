@@ -65,7 +65,8 @@ class PlannerContext:
         """The configured model's generator, or else the built-in one."""
         if self.given is not None:
             return self.given
-        name = model_name(self.environment, load_config(self.registry.directory).model.name)
+        config = load_config(self.registry.directory).model
+        name = model_name(self.environment, config.name)
         if name is None:
             from runtrue.planner.built_in import BuiltInGenerator
 
@@ -74,7 +75,7 @@ class PlannerContext:
         from runtrue.planner.model import ModelWorkflowGenerator
 
         try:
-            model = PatientModel(open_model(name, self.environment))
+            model = PatientModel(open_model(name, self.environment, config=config))
             planner = ModelWorkflowGenerator(model, memory=self.memory)
             return FallbackGenerator(planner, memory=self.memory, environment=self.environment)
         except ModelError as error:

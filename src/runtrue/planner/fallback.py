@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from runtrue.planner import seams
 from runtrue.planner.built_in import BuiltInGenerator
@@ -35,7 +35,6 @@ class FallbackGenerator:
     ) -> None:
         self._model = generator
         self._built_in = BuiltInGenerator(memory=memory, environment=environment)
-        self._rounds = 0
         self.name = generator.name
 
     async def choose(
@@ -81,12 +80,14 @@ class FallbackGenerator:
 
     async def fix(self, request: seams.FixRequest) -> seams.FixedWorkflow | seams.NoFix:
         """Return the model's fix, or else the one without a model."""
-        self._rounds = self._rounds + 1 if request.rejected else 0
         plain = await self._built_in.fix(replace(request, rejected=()))
-        usable = plain if isinstance(plain, seams.FixedWorkflow) else None
-        if usable is not None and self._rounds >= _MOST_ROUNDS:
-            return usable
+        rejections = 0 if isinstance(request.rejections, UnsetType) else request.rejections
+        if isinstance(plain, seams.FixedWorkflow) and (rejections >= _MOST_ROUNDS or request.paths):
+            # A person has set its paths, or the model had its turns.
+            return plain
         answer = await self._model.fix(request)
-        if isinstance(answer, seams.NoFix) and usable is not None:
-            return replace(usable, usage=answer.usage)
-        return answer
+        if isinstance(answer, seams.FixedWorkflow):
+            return answer
+        if isinstance(plain, seams.FixedWorkflow):
+            return replace(plain, usage=answer.usage)
+        return replace(answer, doubts=plain.doubts or answer.doubts, partial=plain.partial)

@@ -11,7 +11,8 @@
                                                             │ default ▶ parameter_preparation
 
 Every way that leads nowhere ends at the result, which says why. What runs a workflow asks for its
-effects first where the task does not name them: it goes to `agreement`, and from there back.
+effects first where the task does not name them: it goes to `agreement`, and from there back. A fix
+that is in doubt about a field goes to `clarification`, and from there back.
 """
 
 from __future__ import annotations
@@ -51,12 +52,16 @@ def create_planner_flow(context: PlannerContext | None = None) -> Flow:
     preparation = nodes.ParameterPreparationNode(context, "parameter_preparation")
     run = nodes.WorkflowRunNode(context, "workflow_run")
     agreement = nodes.AgreementNode(context, "agreement")
+    clarification = nodes.ClarificationNode(context, "clarification")
     result = nodes.ResultPreparationNode(context, "result_preparation")
 
     discovery - "found_existing" >> mapping
     discovery - "not_found" >> browsing >> parameter_discovery >> generator
     generator - "validate" >> mapping
     generator - "failed" >> result
+    generator - "clarify" >> clarification
+    clarification - "fix" >> generator
+    clarification - "declined" >> result
     mapping - "params_complete" >> validator
     mapping - "params_incomplete" >> result
     mapping - "run_existing" >> preparation

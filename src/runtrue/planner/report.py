@@ -96,6 +96,8 @@ class TaskReport:
     rejected: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     candidates: tuple[Doubt, ...] = ()
+    #: The outputs that are sure, where the task is not done.
+    partial: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     #: What the task was understood as, in one sentence.
     understood: str = ""
@@ -145,6 +147,7 @@ def report_of(
         rejected=tuple(shared.get("rejected", ())),
         findings=() if passed else tuple(shared.get("runtime_findings", ())),
         candidates=() if passed else tuple(shared.get("doubts", ())),
+        partial={} if passed else shared.get("partial", {}),
         notes=tuple(shared.get("notes", ())),
         understood=shared.get("understood", ""),
         silent_servers=tuple(shared.get("silent_servers", ())),

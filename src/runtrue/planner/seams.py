@@ -65,6 +65,30 @@ class GenerationRequest:
     problems: tuple[str, ...] = ()
     #: The outputs of what was planned and run so far, if a plan goes on. Left out before that.
     store: dict[str, Any] | UnsetType = UNSET
+    #: The paths that a person set for words in doubt, by field.
+    paths: dict[str, str] | UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """One thing that could be meant by what was not found."""
+
+    text: str
+    confidence: float
+    sample: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """Something that a workflow looked for and did not find, and what could be meant by it."""
+
+    node_id: str
+    attempted: str
+    candidates: tuple[Suggestion, ...] = ()
+    #: The name that a person sets the path of this field by; none where that does not help.
+    field: str = ""
+    #: What was wrong with the path that a person set.
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +112,10 @@ class NoPlan:
     transient: bool = False
     #: A person has to change something first, such as a key: no other planner takes over.
     final: bool = False
+    #: Words that may name a field, where a person can say which.
+    doubts: tuple[Doubt, ...] = ()
+    #: The values that are sure all the same.
+    partial: dict[str, Any] = field(default_factory=dict)
     usage: Usage | None = None
 
 
@@ -106,24 +134,10 @@ class FixRequest:
     store: dict[str, Any]
     components: tuple[Interface, ...] = ()
     rejected: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suggestion:
-    """One thing that could be meant by what was not found."""
-
-    text: str
-    confidence: float
-    sample: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
-    """Something that a workflow looked for and did not find, and what could be meant by it."""
-
-    node_id: str
-    attempted: str
-    candidates: tuple[Suggestion, ...] = ()
+    #: The paths that a person set for fields in doubt, by the field's name.
+    paths: dict[str, str] | UnsetType = UNSET
+    #: How often a proposal of this round was rejected before, if it was.
+    rejections: int | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +160,8 @@ class NoFix:
     reason: str
     transient: bool = False
     doubts: tuple[Doubt, ...] = ()
+    #: The outputs of the workflow that are sure all the same.
+    partial: dict[str, Any] = field(default_factory=dict)
     usage: Usage | None = None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from runtrue.cli.console import choose, confirm
 from runtrue.cli.progress import Narrator
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, Question, RunRow, RunState, Segment
@@ -93,6 +94,28 @@ class RunKind(Generic[R]):
         None: the person is still to be asked, which `can_ask` allows.
         """
         return said
+
+    def choose(self, journal: Journal, run: RunRow, paths: Mapping[str, str]) -> Any:
+        """Return what to record as the answer when a person set these paths of fields."""
+        raise UsageError(
+            f"run {run.id} is a run of `runtrue {run.kind}`, which asks for no field: "
+            "--set is for runs of `runtrue do` that ask which field is meant"
+        )
+
+    def ask_here(self, report: R, question: Question) -> Any:
+        """Ask the person at the terminal, and return the answer; None if there is none.
+
+        Raises click.Abort when the person wants to stop.
+        """
+        if not is_yes_or_no(question):
+            return None
+        self.print_offer(report, question)
+        alternatives = question.question.get("alternatives") or 0
+        if not alternatives:
+            return "yes" if confirm(f"{self.asks}?") else "no"
+        numbers = [str(number) for number in range(2, alternatives + 2)]
+        asks = f"{self.asks}, or number {', '.join(numbers)}?"
+        return choose(asks, ["y", "n", *numbers], default="n")
 
     def conclude(self, home: Home, report: R) -> None:
         """Print what comes after the report, or ask."""

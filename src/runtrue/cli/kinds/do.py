@@ -11,11 +11,11 @@ from typing import Any
 import click
 import msgspec
 
-from runtrue.cli.console import Styled, confirm, echo
+from runtrue.cli.console import Styled, ask_text, confirm, echo
 from runtrue.cli.kinds import RunKind, Shown
 from runtrue.cli.kinds.workflow import WorkflowNarrator, print_finding
 from runtrue.cli.progress import Display, Narrator
-from runtrue.cli.show import counted, is_terminal
+from runtrue.cli.show import counted, is_terminal, print_json
 from runtrue.cli.values import print_value
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import (
@@ -49,7 +49,14 @@ from runtrue.planner import (
     report_of,
     save_task,
 )
-from runtrue.workflow import REDACTED, NodeFailure, WorkflowStore, propose_name
+from runtrue.workflow import (
+    REDACTED,
+    NodeFailure,
+    PathSyntaxError,
+    WorkflowStore,
+    parse_path,
+    propose_name,
+)
 
 #: Less than this is no better than chance: to show it would only send people the wrong way.
 _LEAST_CONFIDENCE = 0.03
@@ -112,17 +119,35 @@ def _about(missing: MissingInput) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _print_candidates(doubt: Doubt) -> None:
+def _print_candidates(doubt: Doubt, *, numbered: bool = False) -> tuple[str, ...]:
+    """Print what could be meant, and return it."""
+    if doubt.problem:
+        _say(f"  {doubt.node_id}: {doubt.problem}")
     likely = [one for one in doubt.candidates if one.confidence >= _LEAST_CONFIDENCE]
     candidates = likely[:_MOST_CANDIDATES]
     if not candidates:
         _say(f"  {doubt.node_id}: no field in the response resembles {doubt.attempted}")
-        return
+        return ()
     _say(f"  {doubt.node_id}: {doubt.attempted} could be:")
     width = max(len(candidate.text) for candidate in candidates)
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates, 1):
         sample = f"  {candidate.sample}" if candidate.sample else ""
-        _say(f"    {candidate.text:<{width}}  {candidate.confidence:4.0%}{sample}")
+        head = f"{number}  " if numbered else ""
+        _say(f"    {head}{candidate.text:<{width}}  {candidate.confidence:4.0%}{sample}")
+    return tuple(candidate.text for candidate in candidates)
+
+
+def _fields(question: Question) -> tuple[str, ...]:
+    """Return the fields that a question asks the paths of; none where it asks for agreement."""
+    return tuple(doubt["field"] for doubt in question.question.get("doubts", ()))
+
+
+def _check_path(field: str, path: str) -> None:
+    """Raise UsageError for what is no path."""
+    try:
+        parse_path(path)
+    except PathSyntaxError as error:
+        raise UsageError(f"{path!r} is no path for {field}: {error}") from error
 
 
 def _print_effects(title: str, effects: Iterable[str]) -> None:
@@ -156,6 +181,9 @@ def _summary(report: TaskReport) -> str:
     after = f" after {counted(fixes, 'fix')}" if fixes else ""
     if report.dry_run and report.status == "passed":
         return "planned, and nothing was called"
+    if report.status == "waiting" and report.candidates:
+        fields = ", ".join(doubt.field or doubt.attempted for doubt in report.candidates)
+        return f"it is not clear which field is meant by {fields}"
     if report.status == "waiting":
         return "the plan does more than the task names"
     what = f"the saved workflow {report.name}" if report.found else "the task"
@@ -257,6 +285,20 @@ class TaskKind(RunKind[TaskReport]):
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
     ) -> Any:
         """Return yes or no: nothing else answers whether a person agrees to effects."""
+        question = journal.open_question(run.id)
+        if question is not None and (fields := _fields(question)):
+            if said is None:
+                return None
+            if said.strip().lower() in ("n", "no"):
+                return "no"
+            if "=" in said:
+                pairs = (pair.partition("=") for pair in said.split(";"))
+                paths = {name.strip(): path.strip() for name, _, path in pairs}
+                return self.choose(journal, run, paths)
+            raise UsageError(
+                f"run {run.id} asks for the path of {', '.join(fields)}: give "
+                f"--set {fields[0]}=PATH, or --answer no to end it"
+            )
         if said is None:
             return None
         answer = {"y": "yes", "n": "no"}.get(said.strip().lower(), said.strip().lower())
@@ -267,7 +309,12 @@ class TaskKind(RunKind[TaskReport]):
         return answer
 
     def print_question(self, run_id: str, question: Question | None) -> None:
-        """Print what a waiting run would do, and how to agree."""
+        """Print what a waiting run would do, and how to agree; or the fields to set."""
+        if question is not None and (fields := _fields(question)):
+            chosen = " ".join(f"--set {shlex.quote(field)}=PATH" for field in fields)
+            _say(f"  set: runtrue runs resume {run_id} {chosen}")
+            _say(f"  give up: runtrue runs resume {run_id} --answer no")
+            return
         _print_effects("it would:", question.question["effects"] if question else ())
         _say(f"  agree: runtrue runs resume {run_id} --answer yes")
         _say(f"  decline: runtrue runs resume {run_id} --answer no")
@@ -277,6 +324,44 @@ class TaskKind(RunKind[TaskReport]):
         _print_effects(
             "The plan would also, beyond what the task names:", question.question["effects"]
         )
+
+    def choose(self, journal: Journal, run: RunRow, paths: Mapping[str, str]) -> dict[str, str]:
+        """Return the paths of fields, if the run asks for these and they are paths."""
+        question = journal.open_question(run.id)
+        fields = _fields(question) if question else ()
+        if not fields:
+            raise UsageError(f"run {run.id} asks for no field; `runtrue runs show {run.id}`")
+        for name, path in paths.items():
+            if name not in fields:
+                raise UsageError(
+                    f"run {run.id} does not ask for {name!r}; it asks for: {', '.join(fields)}"
+                )
+            _check_path(name, path)
+        return dict(paths)
+
+    def ask_here(self, report: TaskReport, question: Question) -> Any:
+        """Ask for the path of each field in doubt, by number or as typed; or for agreement."""
+        if not _fields(question):
+            return super().ask_here(report, question)
+        for name, value in report.partial.items():
+            _say(f"  sure: {name}: {_typed(value)}")
+        found = {}
+        for doubt in report.candidates:
+            shown = _print_candidates(doubt, numbered=True)
+            while True:
+                asked = f"{doubt.field}: number or path (empty to leave it open)"
+                said = ask_text(asked).strip()
+                if said.isdecimal() and 0 < int(said) <= len(shown):
+                    said = shown[int(said) - 1]
+                try:
+                    _check_path(doubt.field, said or "$")
+                except UsageError as error:
+                    _say(str(error))
+                    continue
+                break
+            if said:
+                found[doubt.field] = said
+        return found or None
 
     def conclude(self, home: Home, report: TaskReport) -> None:
         """Print how to run the workflow again, or to save it; ask a person at a terminal."""
@@ -305,7 +390,10 @@ class TaskKind(RunKind[TaskReport]):
             _print_plan(report)
         elif status == "passed":
             print_value(report.result)
-        for finding in report.findings if shown is not Shown.DETAILS else ():
+        elif report.partial:
+            print_json(report.partial)
+        findings = () if status == "waiting" or shown is Shown.DETAILS else report.findings
+        for finding in findings:
             print_finding(finding)
         for doubt in report.candidates:
             _print_candidates(doubt)
@@ -322,7 +410,8 @@ class TaskKind(RunKind[TaskReport]):
         head = Styled(status, fg=_COLOURS.get(status, "red"), bold=True)
         echo(head, f": {_summary(report)}", err=True)
         if report.done and status != "passed":
-            _say(f"  already done: {', '.join(report.done)}; a new run would do it again")
+            again = "is not done again" if status == "waiting" else "a new run would do it again"
+            _say(f"  already done: {', '.join(report.done)}; {again}")
         if status in ("failed", "running") and report.resumable:
             _say(f"  continue: runtrue runs resume {report.run_id}")
 

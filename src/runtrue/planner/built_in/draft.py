@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from runtrue.planner.seams import Plan, SavedWorkflow
+from runtrue.planner.seams import Doubt, Plan, SavedWorkflow
 from runtrue.planner.task import Variable
 from runtrue.workflow import Interface, Unresolved, compile_template, opened
 
@@ -24,6 +24,18 @@ _TYPES: dict[type, str] = {
 
 class CannotPlan(Exception):
     """A task, or a part of it, cannot be planned; the message names the part."""
+
+
+class NotUnderstood(CannotPlan):
+    """Words that seem to name fields, and none for sure: a person can say which.
+
+    `fields` are the doubts about them, `partial` the values that are sure.
+    """
+
+    def __init__(self, message: str, doubts: tuple[Doubt, ...], partial: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.doubts = doubts
+        self.partial = partial
 
 
 class NeedsData(Exception):
@@ -89,11 +101,15 @@ class Draft:
     task: str = ""
     #: The outputs of the nodes that have run already, by node.
     store: Mapping[str, Any] = field(default_factory=dict)
+    #: The paths that a person set for words in doubt, by field.
+    paths: Mapping[str, str] = field(default_factory=dict)
     #: True once the task says "for each"; `batch` is then the list that a request is made for.
     each: bool = False
     batch: str = ""
     #: True if the task says "all pages".
     all_pages: bool = False
+    #: The param and the variable that requests authenticate themselves with, said beforehand.
+    credential: tuple[str, Variable] | None = None
     #: The answer of a login, and the origin that it is for.
     login: tuple[str, str] | None = None
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from runtrue.fields import SURE, rank_paths
+from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.planner.built_in.word_forms import agrees, one_letter_apart, stem
 from runtrue.planner.words import singular, split_name, word_set
-from runtrue.workflow import Path, parse_path
+from runtrue.workflow import Missing, Path, parse_path
 
 #: How many entries are looked at, and how deep their objects.
 _MOST_SEEN, _DEEPEST = 500, 3
@@ -30,6 +30,8 @@ _LABELS = (
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ].*)?)?|\d{4}/\d{2}/\d{2}")
 #: Short forms of words for entries, and words for people.
 _ALSO = {"repository": "repo", "repo": "repository", "organization": "org", "photo": "picture"}
+#: Names of entries in two words, of which a path has only the first.
+_COMPOUNDS = {"pull": "request", "merge": "request", "line": "item", "work": "item"}
 _PERSONS = word_set("user member person customer client employee contact subscriber account")
 #: Words of names that say what a value is measured in, or that it is a date.
 _UNITS = word_set(
@@ -62,6 +64,8 @@ class EntryTable:
     url: str = ""
     #: The words that a task may call an entry by, in the singular.
     nouns: frozenset[str] = frozenset()
+    #: The paths that a person set, by the words for them.
+    chosen: Mapping[str, str] = field(default_factory=dict)
     #: Candidates of phrases that were in doubt, by phrase.
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -82,7 +86,9 @@ class EntryTable:
 
     def named_field(self, words: Sequence[str]) -> str | None:
         """Return the path of the field that is called so, or None."""
-        said = [stem(word) for word in words]
+        if (path := self.chosen.get("_".join(words))) is not None:
+            return str(parse_path(path)) if self.leads(path) else None
+        said = [stem(part) for word in words for part in word.strip("_").split("_")]
         costs = {
             steps: cost for steps in self.columns if (cost := self._cost(said, steps)) is not None
         }
@@ -129,19 +135,37 @@ class EntryTable:
 
     def _by_meaning(self, words: Sequence[str]) -> str | None:
         phrase = " ".join(words)
-        if phrase in self.doubts or not all(isinstance(row, Mapping) for row in self.rows[:1]):
+        if phrase in self.doubts or "_".join(words) in self.chosen:
             return None
+        ranked = self.rank(phrase)
+        if not ranked:
+            return None
+        if ranked[0].confidence >= SURE:
+            return ranked[0].path
+        self.doubts[phrase] = tuple(one.path for one in ranked[:3])
+        return None
+
+    def rank(self, phrase: str) -> list[Ranked]:
+        """Rank the fields of an entry that a phrase may mean, the likeliest first."""
+        if not all(isinstance(row, Mapping) for row in self.rows[:1]):
+            return []
         rows = list(self.rows[:3])
         guess = "$[0]." + "_".join(re.findall(r"\w+", phrase))
         ranked = rank_paths(guess, f"{phrase} of each", self.url, rows) if rows else []
-        steps = [parse_path(one.path).steps for one in ranked]
-        inner = [tuple(map(str, one[1:])) for one in steps]
-        if not ranked or not inner[0] or inner[0] not in self.columns:
-            return None
-        if ranked[0].confidence >= SURE:
-            return _spell(inner[0])
-        self.doubts[phrase] = tuple(_spell(one) for one in inner[:3] if one in self.columns)
-        return None
+        inner = [(tuple(map(str, parse_path(one.path).steps[1:])), one) for one in ranked]
+        if not inner or inner[0][0] not in self.columns:
+            return []
+        return [replace(one, path=_spell(s)) for s, one in inner if s in self.columns]
+
+    def leads(self, path: str) -> bool:
+        """True if an entry has something at a path."""
+        steps = parse_path(path)
+        return any(not isinstance(steps.find(row), Missing) for row in self.rows[:_MOST_SEEN])
+
+    def values(self, path: str) -> list[Any]:
+        """Return what the entries have at a path; `null` where it is missing."""
+        found = (parse_path(path).find(row) for row in self.rows)
+        return [None if isinstance(value, Missing) else value for value in found]
 
     def numbers(self, path: str) -> bool:
         """True if a field holds numbers, or texts that spell them."""
@@ -224,9 +248,13 @@ class EntryTable:
     def is_noun(self, word: str) -> bool:
         """True if a word is one for an entry."""
         one = singular(word)
-        if one in self.nouns or _ALSO.get(one) in self.nouns:
+        if one in self.nouns or self._is_compound(word) or _ALSO.get(one) in self.nouns:
             return True
         return one in _PERSONS and bool(self.nouns & _PERSONS)
+
+    def _is_compound(self, word: str) -> bool:
+        """True for the second word of such as "pull requests", whose path is `/pulls`."""
+        return any(_COMPOUNDS.get(noun) == singular(word) for noun in self.nouns)
 
 
 def _fields(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:

@@ -89,7 +89,7 @@ def take(roles: Roles, draft: Draft) -> None:
     reference, rows, nouns = _entries(data, roles, topic)
     if rows and not isinstance(rows[0], Mapping):
         nouns = nouns | {"id", "number", "value", "name"}
-    table = EntryTable(rows or [data], draft.task, topic.origin, nouns)
+    table = EntryTable(rows or [data], draft.task, topic.origin, nouns, chosen=draft.paths)
     query = QueryReader(roles.verb, roles.what, table).read()
     if query.is_plain and reference == topic.reference:
         return

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from runtrue.planner.fix.draft import suggestions
     from runtrue.planner.fix.fix_workflow import fix_workflow
     from runtrue.planner.fix.references import redirect
 
 __all__ = lazy_exports(
     __name__,
     {
+        "draft": "suggestions",
         "fix_workflow": "fix_workflow",
         "references": "redirect",
     },

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+from msgspec import UnsetType
 
 from runtrue.fields import Ranked
 from runtrue.loop import Finding
 from runtrue.memory import Memory, OperationScope
-from runtrue.planner.findings import Object
+from runtrue.planner.findings import Object, as_object, as_template
 from runtrue.planner.lessons import scope_of_node
 from runtrue.planner.seams import Doubt, FixRequest, Suggestion
-from runtrue.workflow import sample_text
+from runtrue.workflow import TemplateSyntaxError, Unresolved, compile_template, sample_text
 
 _LONGEST_SAMPLE = 60
 #: How many suggestions people are shown for one doubt.
@@ -31,13 +34,18 @@ class Correction:
 
 
 class FixDraft:
-    """A copy of the workflow that failed, to be changed in place."""
+    """A copy of the workflow that failed, to be changed in place.
+
+    `extracted` has, by node, the values of an extraction that lacks others.
+    """
 
     def __init__(self, request: FixRequest, memory: Memory | None) -> None:
         self.request = request
         self.workflow: dict[str, Any] = _copy_without_aliases(request.workflow)
         self._memory = memory
         self._seen: set[tuple[str, str | None]] = set()
+        self._fields: dict[str, str] = {}
+        self.extracted: dict[str, dict[str, Any]] = {}
 
     def node(self, name: str | None) -> dict[str, Any] | None:
         """Return the node of that id, if there is one."""
@@ -49,6 +57,28 @@ class FixDraft:
         is_new = (attempted, node_id) not in self._seen
         self._seen.add((attempted, node_id))
         return is_new
+
+    def field(self, node_id: str, name: str) -> str:
+        """Return the name that a person sets a field's path by: its own, if that is unique."""
+        return name if self._fields.setdefault(name, node_id) == node_id else f"{node_id}.{name}"
+
+    def path_of(self, field: str) -> str | None:
+        """Return the path that a person has set for a field."""
+        paths = self.request.paths
+        return None if isinstance(paths, UnsetType) else paths.get(field)
+
+    def sure_outputs(self) -> dict[str, Any]:
+        """Return the outputs that can be read although the workflow has failed."""
+        store = dict(self.request.store)
+        for name, values in self.extracted.items():
+            store[name] = {**as_object(store.get(name)), "extracted": values}
+        found: dict[str, Any] = {}
+        for name, output in as_object(self.workflow.get("outputs")).items():
+            with suppress(TemplateSyntaxError, Unresolved):
+                source = as_template(as_object(output).get("source"))
+                if source is not None:
+                    found[name] = compile_template(source).render(store)
+        return found
 
     def schema_of(self, node: Object, finding: Finding) -> dict[str, Any]:
         """Return the schema that a tool's server declares for its arguments."""

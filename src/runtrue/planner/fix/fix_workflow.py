@@ -45,7 +45,8 @@ async def fix_workflow(
     fixed = [text for one in corrections for text in one.fixed]
     doubts = tuple(doubt for one in corrections for doubt in one.doubts)
     if doubts:
-        return NoFix(reason=_in_doubt(doubts, fixed), doubts=doubts)
+        partial = draft.sure_outputs()
+        return NoFix(reason=_in_doubt(doubts, fixed), doubts=doubts, partial=partial)
     left = tuple(
         Doubt(node_id=one.location.symbol or "", attempted=one.attempted[0])
         for one in unfixed
@@ -54,7 +55,7 @@ async def fix_workflow(
     if not fixed:
         return NoFix(reason=_no_way(unfixed), doubts=left)
     fixers = {fixer for one in corrections for fixer in one.fixers}
-    fixer = "memory" if fixers == {"memory"} else "fields"
+    fixer = next((one for one in ("human", "fields") if one in fixers), "memory")
     return FixedWorkflow(workflow=draft.workflow, fixer=fixer, doubts=left)
 
 

@@ -50,6 +50,12 @@ def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
         if (path := draft.recall(scope, guess)) is not None and _leads(path, body)
     }
     fixers = {"memory"} if found else set()
+    fields = {name: draft.field(node["id"], name) for name in guesses}
+    set_paths = {name: path for name in guesses if (path := draft.path_of(fields[name]))}
+    for name, path in set_paths.items():
+        if _leads(path, body):
+            found[name] = str(parse_path(path))
+            fixers.add("human")
     intents = Intents(draft.request.task, extract)
     ranked: dict[str, list[Ranked]] = {name: [] for name in guesses if name not in found}
     for name in list(ranked)[:_MOST_RANKED]:
@@ -57,13 +63,25 @@ def fix_extraction(finding: Finding, draft: FixDraft) -> Correction | None:
         remembered = draft.recall(scope, name) == guesses[name]
         guess = f"$.{name}" if remembered else guesses[name]
         ranked[name] = _ranked(guess, intents.of(name), url, body)
-    taken = [path for name, path in extract.items() if name not in guesses]
-    if assigned := assign(guesses, ranked, [*taken, *found.values()]):
+    taken = {name: path for name, path in extract.items() if name not in guesses}
+    open_ones = {name: options for name, options in ranked.items() if name not in set_paths}
+    if assigned := assign(guesses, open_ones, [*taken.values(), *found.values()]):
         fixers.add("fields")
     found |= assigned
     extract.update(found)
+    if not node.get("batch"):
+        sure = {name: path for name, path in extract.items() if name in found or name in taken}
+        draft.extracted[node["id"]] = {
+            name: parse_path(path).find(body) for name, path in sure.items() if _leads(path, body)
+        }
     doubts = tuple(
-        Doubt(node_id=node["id"], attempted=guesses[name], candidates=suggestions(options))
+        Doubt(
+            node_id=node["id"],
+            attempted=guesses[name],
+            candidates=suggestions(options),
+            field=fields[name],
+            problem=_leads_nowhere(set_paths.get(name)),
+        )
         for name, options in ranked.items()
         if name not in assigned
     )
@@ -120,15 +138,23 @@ def fix_reference(finding: Finding, draft: FixDraft) -> Correction | None:
         if in_answer(reference, producer) == guess:
             scope = draft.scope(producer)
     prefix = f"{reference.root}{base}"
-    path = draft.recall(scope, guess)
-    fixer = "memory"
+    name = next((s for s in reversed(reference.path.steps) if isinstance(s, str)), reference.text)
+    field = draft.field(finding.location.symbol or "", name)
+    set_path = draft.path_of(field)
+    path, fixer = draft.recall(scope, guess), "memory"
+    if set_path is not None:
+        if set_path.startswith(prefix):
+            set_path = f"${set_path.removeprefix(prefix)}"
+        path, fixer = set_path, "human"
     if path is None or not _leads(path, body):
         ranked = _ranked(guess, draft.request.task, url or "", body)
-        if not ranked or ranked[0].confidence < SURE:
+        if set_path is not None or not ranked or ranked[0].confidence < SURE:
             doubt = Doubt(
                 node_id=finding.location.symbol or "",
                 attempted=str(reference),
                 candidates=suggestions(ranked, prefix),
+                field=field,
+                problem=_leads_nowhere(set_path),
             )
             return Correction(doubts=(doubt,))
         path, fixer = ranked[0].path, "fields"
@@ -153,14 +179,26 @@ def fix_list_field(finding: Finding, draft: FixDraft) -> Correction | None:
         items = _opened(compile_template(params.get("items")).render(draft.request.store))
     except (TemplateSyntaxError, Unresolved):
         return None
+    field = draft.field(node["id"], guess.rpartition(".")[2])
+    set_path = draft.path_of(field)
+    entries = items if isinstance(items, list) else ()
+    if set_path is not None and any(_leads(set_path, entry) for entry in entries):
+        fields[name] = str(parse_path(set_path))
+        return Correction((f"{guess} → {fields[name]}",), fixers=frozenset({"human"}))
     every = f"$[*]{str(parse_path(guess))[1:]}"
     ranked = [
         replace(one, path=f"${one.path.removeprefix('$[*]')}")
         for one in _ranked(every, draft.request.task, "", items)
         if one.path.startswith("$[*]")
     ]
-    if not ranked or ranked[0].confidence < SURE:
-        doubt = Doubt(node_id=node["id"], attempted=guess, candidates=suggestions(ranked))
+    if set_path is not None or not ranked or ranked[0].confidence < SURE:
+        doubt = Doubt(
+            node_id=node["id"],
+            attempted=guess,
+            candidates=suggestions(ranked),
+            field=field,
+            problem=_leads_nowhere(set_path),
+        )
         return Correction(doubts=(doubt,))
     fields[name] = ranked[0].path
     return Correction((f"{guess} → {ranked[0].path}",), fixers=frozenset({"fields"}))
@@ -221,6 +259,10 @@ def _leads(path: str, body: Any) -> bool:
         return not isinstance(parse_path(path).find(body), Missing)
     except PathSyntaxError:
         return False
+
+
+def _leads_nowhere(path: str | None) -> str:
+    return f"{path} is not in the answer" if path else ""
 
 
 def _opened(value: Any) -> Any:

@@ -8,6 +8,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.planner.nodes.agreement import AgreementNode
+    from runtrue.planner.nodes.clarification import ClarificationNode
     from runtrue.planner.nodes.generator import WorkflowGeneratorNode
     from runtrue.planner.nodes.runtime import RuntimeValidationNode, WorkflowRunNode
     from runtrue.planner.nodes.stages import (
@@ -25,6 +26,7 @@ __all__ = lazy_exports(
     __name__,
     {
         "agreement": "AgreementNode",
+        "clarification": "ClarificationNode",
         "generator": "WorkflowGeneratorNode",
         "runtime": "RuntimeValidationNode WorkflowRunNode",
         "stages": (

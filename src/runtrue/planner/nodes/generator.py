@@ -45,6 +45,7 @@ class GeneratorResult:
     description: str = ""
     rejected: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    partial: dict[str, Any] | UnsetType = UNSET
     reason: str | None = None
     usage: tuple[Usage, ...] = ()
     #: What the workflow does, in one sentence, and whether more is planned after its run.
@@ -53,7 +54,10 @@ class GeneratorResult:
 
 
 class WorkflowGeneratorNode(PlannerNode):
-    """Makes a workflow, or fixes the one that was run: `validate`, or `failed`."""
+    """Makes a workflow, or fixes the one that was run: `validate`, or `failed`.
+
+    Where the flow can ask a person, fields in doubt lead to `clarify`.
+    """
 
     def prep(self, shared: Shared) -> GeneratorInputs:
         """Collect what the task names, or what really happened."""
@@ -68,6 +72,8 @@ class WorkflowGeneratorNode(PlannerNode):
                 store=shared["runtime_store"],
                 components=components,
                 rejected=tuple(invalid or ()),
+                paths=shared.get("set_paths", UNSET),
+                rejections=shared.get("generation_attempts", 0) if invalid else UNSET,
             )
             return GeneratorInputs(fix=request, tried=tuple(shared["tried_workflows"]))
         return GeneratorInputs(
@@ -79,6 +85,7 @@ class WorkflowGeneratorNode(PlannerNode):
                 previous=shared.get("generated_workflow") if invalid else None,
                 problems=tuple(invalid or ()),
                 store=shared.get("planned_so_far", UNSET),
+                paths=shared.get("set_paths", UNSET),
             )
         )
 
@@ -91,7 +98,12 @@ class WorkflowGeneratorNode(PlannerNode):
         answer = await self.context.generator.generate(inputs.plan)
         if isinstance(answer, NoPlan):
             _stop_if_transient(answer)
-            return GeneratorResult(reason=answer.reason, usage=_used(answer.usage))
+            return GeneratorResult(
+                reason=answer.reason,
+                doubts=answer.doubts,
+                partial=answer.partial or UNSET,
+                usage=_used(answer.usage),
+            )
         nodes = tuple(node["id"] for node in answer.workflow.get("nodes", ()))
         understood = describe_plan(answer.workflow, answer.params)
         emit(WorkflowMade(nodes=nodes, understood=understood))
@@ -108,15 +120,22 @@ class WorkflowGeneratorNode(PlannerNode):
         rejected: tuple[str, ...] = ()
         used: tuple[Usage, ...] = ()
         doubts: tuple[Doubt, ...] = ()
-        for _ in range(1 + MOST_REJECTIONS):
-            asked = replace(request, rejected=(*request.rejected, *rejected))
+        before = 0 if isinstance(request.rejections, UnsetType) else request.rejections
+        for number in range(1 + MOST_REJECTIONS):
+            asked = replace(
+                request, rejected=(*request.rejected, *rejected), rejections=before + number
+            )
             answer = await self.context.generator.fix(asked)
             used += _used(answer.usage)
             doubts = answer.doubts or doubts
             if isinstance(answer, NoFix):
                 _stop_if_transient(answer)
                 return GeneratorResult(
-                    reason=answer.reason, doubts=doubts, rejected=rejected, usage=used
+                    reason=answer.reason,
+                    doubts=doubts,
+                    partial=answer.partial or UNSET,
+                    rejected=rejected,
+                    usage=used,
                 )
             objections = self._objections(request, answer.workflow, tried)
             if not objections:
@@ -152,8 +171,11 @@ class WorkflowGeneratorNode(PlannerNode):
         count_usage(shared, *result.usage)
         shared.setdefault("rejected", []).extend(result.rejected)
         if result.workflow is None:
+            shared["doubts"], shared["partial"] = result.doubts, result.partial or {}
+            fields = [doubt.field for doubt in result.doubts]
+            if fields and all(fields) and "clarify" in self.successors and self.context.run_id:
+                return "clarify"
             shared["planner_error"] = result.reason
-            shared["doubts"] = result.doubts
             return "failed"
         shared["generated_workflow"] = result.workflow
         if result.params is not None:
