@@ -186,6 +186,11 @@ def choose(question: str, choices: Sequence[str], *, default: str) -> str:
     )
 
 
+def edit_text(text: str, suffix: str) -> str | None:
+    """Return a text as the person left it in their editor; None if they changed nothing."""
+    return click.edit(text, extension=suffix)
+
+
 def ask_text(question: str) -> str:
     """Ask the person at the terminal for a line, which may be empty."""
     return str(click.prompt(visible(question), default="", show_default=False, err=True)).strip()
