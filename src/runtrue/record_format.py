@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 #: The form in which this version records the steps of a loop. A loop whose steps get other names,
 #: inputs or results, or come in another order, needs the next number.
-RECORD_FORMAT = 3
+RECORD_FORMAT = 4
 
 
 def recorded_request(run: RunRow, form: type[T]) -> T:

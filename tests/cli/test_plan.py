@@ -76,7 +76,7 @@ def test_without_leave_to_revise_it_waits_for_a_person_and_goes_on_with_what_the
     waiting = plans.run("execute")
     assert waiting.code == 3, waiting.said
     assert "needed, and not allowed: model.py" in waiting.out
-    assert f'runtrue plan prompt {plan_id} "GUIDANCE" --allow model.py' in waiting.out
+    assert f'runtrue plan answer {plan_id} "GUIDANCE" --allow model.py' in waiting.out
     again = plans.run("execute", "--json")
     assert again.code == 3
     assert again.json["state"] == "waiting"

@@ -18,7 +18,7 @@ def plans(machine: Machine, make_project: MakeProject) -> Plans:
 def step(command: str, **more: object) -> dict[str, object]:
     """A strategy of one step."""
     one = {"id": "s1", "description": "add the tax", "actor": "command", "command": command}
-    return {"steps": [{**one, **more}]}
+    return {"steps": [{**one, "fixes": True, **more}]}
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_compl
 def test_runs_resume_answers_like_plan_prompt(plans: Plans, waiting: str) -> None:
     unsaid = plans.machine.runtrue("runs", "resume", waiting)
     assert unsaid.code == 2
-    assert f"runtrue plan prompt {waiting}" in unsaid.err
+    assert f"runtrue plan answer {waiting}" in unsaid.err
     said = "yes"
     done = plans.machine.runtrue("runs", "resume", waiting, "--answer", said, "--json")
     assert done.code == 0, done.said

@@ -6,11 +6,15 @@ import importlib
 
 import click
 
+from runtrue.cli.console import echo
+
 #: The module of each command, and its name there.
 _COMMANDS = {
-    "use": "plan_commands:use",
+    "new": "plan_commands:new",
     "execute": "plan_commands:execute",
-    "prompt": "plan_commands:prompt",
+    "answer": "plan_corrections:answer",
+    "correct": "plan_corrections:correct",
+    "rollback": "plan_corrections:rollback",
     "apply": "plan_commands:apply",
     "cancel": "plan_commands:cancel",
     "list": "plan_list:list_plans",
@@ -19,6 +23,8 @@ _COMMANDS = {
     "diff": "plan_views:diff",
     "explain": "plan_views:explain",
 }
+#: Older names of commands, which keep working.
+_RENAMED = {"use": "new", "prompt": "answer"}
 
 
 class _PlanGroup(click.Group):
@@ -26,6 +32,10 @@ class _PlanGroup(click.Group):
         return sorted(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in _RENAMED:
+            now = _RENAMED[cmd_name]
+            echo(f"`runtrue plan {cmd_name}` is now `runtrue plan {now}`", err=True)
+            cmd_name = now
         if cmd_name not in _COMMANDS:
             return None
         module, _, name = _COMMANDS[cmd_name].partition(":")
@@ -46,9 +56,9 @@ def plan() -> None:
 
     \b
     Examples:
-      runtrue plan use plan.yaml
-      runtrue plan use "Totals must include tax" --agent "claude -p"
+      runtrue plan new plan.yaml
+      runtrue plan new "Totals must include tax" --agent "claude -p"
       runtrue plan execute
-      runtrue plan prompt 3fa9 "the rate is in model.py" --allow model.py
+      runtrue plan answer 3fa9 "the rate is in model.py" --allow model.py
       runtrue plan apply
     """

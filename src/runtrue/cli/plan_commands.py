@@ -1,4 +1,4 @@
-"""The commands of `runtrue plan` that do something: use, execute, prompt, apply, cancel."""
+"""The commands of `runtrue plan` that drive a plan: new, execute, apply, cancel."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from runtrue.home import Home
 from runtrue.models import model_name
 from runtrue.plan import (
     Wanted,
-    answer_for,
     must_be_complete,
     must_be_open,
     must_not_be_applied,
@@ -50,7 +49,7 @@ _force = click.option(
     help="The project's directory. [default: .]",
 )
 @options.as_json
-def use(
+def new(
     what: str,
     profile: str | None,
     model: str | None,
@@ -62,9 +61,9 @@ def use(
 
     \b
     Examples:
-      runtrue plan use plan.yaml
-      runtrue plan use plan.yaml --profile full-auto
-      runtrue plan use "Totals must include tax" --model openai:NAME
+      runtrue plan new plan.yaml
+      runtrue plan new plan.yaml --profile full-auto
+      runtrue plan new "Totals must include tax" --model openai:NAME
     """
     project = find_project(directory)
     must_be_text(str(project), what, agent or "", model or "", profile or "")
@@ -107,40 +106,6 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
         elif wanted is Wanted.BEGIN:
             at.answer("go")
         return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json, force=force)
-
-
-@click.command()
-@a_plan
-@click.argument("guidance")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="PATH",
-    help="A file, or pattern, that may be changed from now on. Can be repeated.",
-)
-@click.option("--no-execute", is_flag=True, help="Only record it.")
-@options.as_json
-def prompt(
-    plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
-) -> int:
-    """Say something to a plan that waits for a person; it goes on with a fresh budget.
-
-    To a plan that asks for approval, `yes` approves; anything else is what is to be different.
-
-    \b
-    Examples:
-      runtrue plan prompt 3fa9 "the rate is in model.py" --allow model.py
-      runtrue plan prompt 3fa9 yes
-    """
-    must_be_text(guidance, *allow)
-    with opened(plan_id) as at:
-        at.answer(answer_for(at.standing, guidance, allow))
-        run_id = at.standing.run.id
-        if not no_execute:
-            return run_and_show(at.journal, at.home, run_id, as_json=as_json)
-    with opened(run_id) as at:
-        at.show(as_json=as_json)
-    return 0
 
 
 @click.command()

@@ -11,11 +11,17 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.loop import AutomationProfile, Bounds
+    from runtrue.plan.amend import leave_note
+    from runtrue.plan.amendment import Amendment, PlanCorrection
+    from runtrue.plan.answers import answer_for, correct_plan, roll_back
     from runtrue.plan.context import PlanContext
     from runtrue.plan.events import (
         ApplyRefused,
         ApplyRenewed,
+        BaselineFinished,
+        BaselineStarted,
         FixSucceeded,
+        PlanAmended,
         PlanApplied,
         StepDone,
         StepFailed,
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
     from runtrue.plan.plan_status import (
         Standing,
         Wanted,
-        answer_for,
         expire,
         must_be_complete,
         must_be_open,
@@ -66,11 +71,14 @@ __all__ = lazy_exports(
     __name__,
     {
         "=runtrue.loop": "AutomationProfile Bounds",
+        "amend": "leave_note",
+        "amendment": "Amendment PlanCorrection",
+        "answers": "answer_for correct_plan roll_back",
         "context": "PlanContext",
         "events": (
-            "ApplyRefused ApplyRenewed FixSucceeded PlanApplied StepDone StepFailed "
-            "StepRefused StepStarted StrategizeFinished StrategizeStarted StrategyRevised "
-            "StrategyRevisionStarted"
+            "ApplyRefused ApplyRenewed BaselineFinished BaselineStarted FixSucceeded PlanAmended "
+            "PlanApplied StepDone StepFailed StepRefused StepStarted StrategizeFinished "
+            "StrategizeStarted StrategyRevised StrategyRevisionStarted"
         ),
         "execute_step": "STEP",
         "loop": "prepare_plan start_plan",
@@ -79,7 +87,7 @@ __all__ = lazy_exports(
         "plan_file": "load_plan_file",
         "plan_request": "plan_use",
         "plan_status": (
-            "Standing Wanted answer_for expire must_be_complete must_be_open "
+            "Standing Wanted expire must_be_complete must_be_open "
             "must_not_be_applied standing_of wanted_by"
         ),
         "progress": "StepResult Strategizing",

@@ -14,8 +14,8 @@ from runtrue.loop import (
     EXPIRED,
     PERSON,
     Bounds,
-    History,
     Why,
+    amendable,
     bounds_violation,
     check_candidate,
     guard_edit,
@@ -103,11 +103,11 @@ async def validate_merged(
 
     Otherwise the plan stays complete as it was, so that it can be applied to other files.
     """
-    workshop, progress = workshop_of(context), plan.progress
+    workshop = workshop_of(context, plan)
     before = plan.base, plan.candidate
     plan.origin, plan.candidate = merged
     plan.since = None
-    plan.open_chapter(History(earlier=progress.spent, is_later=progress.is_later))
+    plan.open_chapter(plan.new_history())
     await check_candidate(run, workshop, plan)
     latest = plan.history.latest
     plan.close_chapter()
@@ -194,7 +194,7 @@ async def approve_edits(run: Run, plan: PlanRun) -> Approval:
 
     A yes is for exactly this content; after anything else, it is looked at again.
     """
-    answer = await run.ask("approve_edits", {"approve": "edits", **plan.edited})
+    answer = amendable(await run.ask("approve_edits", {"approve": "edits", **plan.edited}))
     if answer == EXPIRED:
         plan.why = Why.UNANSWERED
         plan.advance(Happening.FAILED)
@@ -221,7 +221,7 @@ async def is_to_be_applied(run: Run, plan: PlanRun) -> bool:
     }
     if plan.self_running:
         question["self_running"] = plan.self_running
-    answer = await run.ask("offer", question)
+    answer = amendable(await run.ask("offer", question))
     if isinstance(answer, dict) and "candidate" in answer:
         plan.candidate = answer["candidate"]
         return False

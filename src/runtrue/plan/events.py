@@ -19,6 +19,24 @@ class StrategizeFinished(Event):
     failure: str | None
 
 
+class BaselineStarted(Event):
+    """The required validations are run before the first step."""
+
+    validations: tuple[str, ...]
+
+
+class BaselineFinished(Event):
+    """They have run; what failed is known, with how many findings."""
+
+    failed: dict[str, int]
+
+
+class PlanAmended(Event):
+    """A person has changed the plan."""
+
+    what: tuple[str, ...]
+
+
 class StepStarted(Event):
     """An actor begins a step."""
 

@@ -10,7 +10,7 @@ from runtrue.cli.console import echo
 from runtrue.cli.kinds import RunKind
 from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
 from runtrue.cli.repair import RepairNarrator, confidence_line
-from runtrue.cli.show import print_diff
+from runtrue.cli.show import counted, print_diff
 from runtrue.errors import PlanError
 from runtrue.flow import Event, Journal, Question, RunParked, RunRow, Segment
 from runtrue.home import Home
@@ -18,7 +18,10 @@ from runtrue.loop import AttemptStarted, FixExhausted
 from runtrue.plan import (
     ApplyRefused,
     ApplyRenewed,
+    BaselineFinished,
+    BaselineStarted,
     FixSucceeded,
+    PlanAmended,
     PlanApplied,
     PlanReport,
     PlanState,
@@ -57,12 +60,20 @@ class PlanNarrator(RepairNarrator):
             case AttemptStarted():
                 self._attempt = "validating" if event.number == 1 else "validating again"
                 line(self._attempt, "bold")
+            case BaselineStarted():
+                self._attempt = "before the first step"
+            case BaselineFinished():
+                for name, count in event.failed.items():
+                    line(f"{name} fails before the first step ({counted(count, 'finding')})", "dim")
             case StrategizeStarted():
                 doing(f"{event.by} makes the strategy")
             case StrategizeFinished(failure=None):
                 line(f"strategy by {event.by}", "cyan")
             case StrategizeFinished():
                 line(f"no strategy by {event.by}: {event.failure}", "red")
+            case PlanAmended():
+                for what in event.what:
+                    line(what, "yellow")
             case StepStarted():
                 line(f"step {event.step}: {event.description}", "bold")
                 doing(f"step {event.step}: {event.actor}")
@@ -143,7 +154,7 @@ class PlanKind(RunKind[PlanReport]):
     def answer(
         self, journal: Journal, home: Home, run: RunRow, said: str | None, *, can_ask: bool
     ) -> Any:
-        """Return the answer as `plan prompt` does; nothing said starts a queued plan."""
+        """Return the answer as `plan answer` does; nothing said starts a queued plan."""
         standing = standing_of(journal, home, run)
         if said is not None:
             return answer_for(standing, said)
