@@ -78,7 +78,7 @@ class Plans:
         return self.machine.runtrue("plan", *args, cwd=self.project, **more)
 
     def use(self, path: str | Path, *args: str) -> Done:
-        return self.run("use", path, *args, "--json")
+        return self.run("new", path, *args, "--json")
 
     def start(self, *args: str | Path) -> subprocess.Popen[str]:
         """The same command, left to itself."""

@@ -38,7 +38,7 @@ class Shop:
         path = self.project.parent / "plan.json"
         path.write_text(json.dumps(plan))
         self.done = self.machine.runtrue(
-            "plan", "use", path, "--profile", profile, "--json", cwd=self.project
+            "plan", "new", path, "--profile", profile, "--json", cwd=self.project
         )
         return self.done.json
 

@@ -79,7 +79,7 @@ class TestSteps:
             pathlib.Path("a.txt").write_text("yes\\n" if found else "nearly\\n")
         """
         one = driven({**FILES, "edit.py": script})
-        step = "id: s1, description: edit, actor: command, command: 'python3 edit.py'"
+        step = "id: s1, description: edit, actor: command, command: 'python3 edit.py', fixes: true"
         one.use(plan(step))
         one.execute()
         assert one.asked["offer"] is True

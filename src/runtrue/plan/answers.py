@@ -12,6 +12,7 @@ from runtrue.plan.amendment import Amendment, PlanCorrection, Undo, correction, 
 from runtrue.plan.progress import StepState
 from runtrue.plan.states import Phase
 from runtrue.plan.strategy import Actor, Step, Strategy
+from runtrue.plan.wanted import Wanted
 
 if TYPE_CHECKING:
     from runtrue.plan.plan_status import Standing
@@ -147,8 +148,8 @@ def _more(standing: Standing, text: str, allow: tuple[str, ...]) -> Amendment:
         run_id = standing.run.id
         raise PlanError(
             f"no step of plan {run_id} is done by an agent or a model, which could read that: "
-            f"change a step with `runtrue plan correct STEP --command COMMAND`, or undo the last "
-            f"one with `runtrue plan answer {run_id} no`"
+            "change a step with `runtrue plan correct STEP --command COMMAND`, or "
+            f"{_next(standing)}"
         )
     taken = {step.id for _, step in strategy.all_steps()}
     number = next(n for n in range(1, len(taken) + 2) if f"more{n}" not in taken)
@@ -160,6 +161,18 @@ def _more(standing: Standing, text: str, allow: tuple[str, ...]) -> Amendment:
         bounds=bounds,
     )
     return Amendment(text=text.strip(), added=(step,))
+
+
+def _next(standing: Standing) -> str:
+    """Return what else can be done to a plan that asks for no guidance."""
+    run_id = standing.run.id
+    undo = f"undo the last one with `runtrue plan answer {run_id} no`"
+    match standing.wanted:
+        case Wanted.BEGIN:
+            return f"execute the plan with `runtrue plan execute {run_id}`"
+        case Wanted.APPLY:
+            return f"{undo}, or apply the plan with `runtrue plan apply {run_id}`"
+    return undo
 
 
 def correct_plan(standing: Standing, name: str, facts: PlanCorrection) -> dict[str, Any]:

@@ -26,9 +26,13 @@ class BaselineStarted(Event):
 
 
 class BaselineFinished(Event):
-    """They have run; what failed is known, with how many findings."""
+    """They have run; what failed is known, with how many findings.
+
+    What was cut off, since it took half of the plan's time, is not.
+    """
 
     failed: dict[str, int]
+    cut_off: tuple[str, ...] = ()
 
 
 class PlanAmended(Event):

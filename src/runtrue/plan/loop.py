@@ -28,7 +28,7 @@ from runtrue.plan.strategists import strategist_of
 from runtrue.plan.strategize import make_strategy
 from runtrue.plan.validation import baseline_verdicts
 from runtrue.plan.workshop import workshop_of
-from runtrue.record_format import recorded_request
+from runtrue.record_format import as_recorded, recorded_request
 
 #: How much of an instruction is shown in lists of runs.
 _SHOWN_TITLE = 80
@@ -72,9 +72,9 @@ async def read_notes(run: Run, context: PlanContext, plan: PlanRun) -> None:
 async def run_baseline(run: Run, context: PlanContext, plan: PlanRun) -> None:
     """Run every required validation on the files as they are before the first step."""
     work = partial(baseline_verdicts, context.request, context.sandbox, context.redact)
-    plan.baseline = await run.step("baseline", work, plan.candidate)
-    spent = Spent(seconds=sum(verdict.seconds for verdict in plan.baseline))
-    plan.advance(spent=plan.progress.spent.plus(spent))
+    baseline = await run.step("baseline", work, plan.candidate)
+    plan.baseline = baseline.verdicts
+    plan.advance(spent=plan.progress.spent.plus(Spent(seconds=baseline.seconds)))
 
 
 async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
@@ -160,4 +160,4 @@ def prepare_plan(run: RunRow, home: Home) -> Segment:
         status = RunState.PASSED if is_applied else RunState.FAILED
         return status, report_of(plan, status)
 
-    return Segment(work, state=plan, take_over=context.sandbox.take_over)
+    return Segment(as_recorded(run, work), state=plan, take_over=context.sandbox.take_over)

@@ -6,47 +6,18 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
 from runtrue.errors import PlanError, RunError, SandboxError
 from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
-from runtrue.loop import EXPIRED, PERSON, Why, guard_edit
+from runtrue.loop import EXPIRED, PERSON, guard_edit
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.fix_history import fix_diffs, tried_fixes
 from runtrue.plan.loop import prepare_plan
 from runtrue.plan.make_report import report_of
 from runtrue.plan.report import PlanReport, StepReport, recorded_report
 from runtrue.plan.states import Phase, PlanState
-
-
-class Wanted(StrEnum):
-    """What a plan that is parked waits for."""
-
-    #: The command to execute.
-    BEGIN = "begin"
-    #: The command to apply.
-    APPLY = "apply"
-    #: A person's yes to a strategy, to a revision of it, or to what a step would do.
-    APPROVAL = "approval"
-    #: What a person says about something that the plan cannot do by itself.
-    GUIDANCE = "guidance"
-
-    @property
-    def is_prompt(self) -> bool:
-        """True if it is for `plan answer`, and not for a command of its own."""
-        return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
-
-
-def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
-    """Return what a question is for; nothing without one."""
-    if question is None:
-        return None
-    if question.get("why") in (Why.NEEDS_APPROVAL, Why.UNSURE):
-        return Wanted.APPROVAL
-    by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
-    return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)
+from runtrue.plan.wanted import Wanted, wanted_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from runtrue.checks import CommandCheck, detect_checks, tool_of
@@ -16,6 +18,7 @@ from runtrue.loop import (
     Mode,
     Verdict,
     Workplace,
+    in_time,
     matches,
     readable,
     redacted_verdict,
@@ -40,6 +43,14 @@ _LOOKED_FOR = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineVerdicts:
+    """What the validations said before the first step, and how long that took."""
+
+    verdicts: tuple[Verdict, ...]
+    seconds: float
+
+
 def checks_of(
     request: PlanRequest, sandbox: TreeSandbox, compare: Compare | None = None
 ) -> tuple[Check, ...]:
@@ -55,17 +66,27 @@ def checks_of(
 
 async def baseline_verdicts(
     request: PlanRequest, sandbox: TreeSandbox, redact: Redactor, candidate: str
-) -> tuple[Verdict, ...]:
-    """Run the required validations before the first step."""
+) -> BaselineVerdicts:
+    """Run the required validations before the first step, for at most half of the plan's time.
+
+    What is cut off then says nothing about what was before.
+    """
     checks = [check for check in checks_of(request, sandbox) if check.mode is Mode.REQUIRED]
     emit(BaselineStarted(validations=tuple(check.name for check in checks)))
-    verdicts = []
+    verdicts, cut_off = [], []
+    started = time.monotonic()
     for check in checks:
         sandbox.restore(candidate)
         emit(CheckStarted(check=check.name))
-        verdicts.append(redacted_verdict(await check.run(sandbox.workplace()), redact))
-    emit(BaselineFinished(failed={v.check: len(v.findings) for v in verdicts if not v.passed}))
-    return tuple(verdicts)
+        left = request.profile.max_time / 2 - (time.monotonic() - started)
+        verdict = await in_time(partial(check.run, sandbox.workplace()), left)
+        if verdict is None:
+            cut_off.append(check.name)
+        else:
+            verdicts.append(redacted_verdict(verdict, redact))
+    failed = {v.check: len(v.findings) for v in verdicts if not v.passed}
+    emit(BaselineFinished(failed=failed, cut_off=tuple(cut_off)))
+    return BaselineVerdicts(verdicts=tuple(verdicts), seconds=time.monotonic() - started)
 
 
 def test_checks(request: PlanRequest) -> tuple[CommandCheck, ...]:

@@ -65,6 +65,8 @@ class PlanNarrator(RepairNarrator):
             case BaselineFinished():
                 for name, count in event.failed.items():
                     line(f"{name} fails before the first step ({counted(count, 'finding')})", "dim")
+                for name in event.cut_off:
+                    line(f"{name} was cut off before the first step, after half of max_time", "red")
             case StrategizeStarted():
                 doing(f"{event.by} makes the strategy")
             case StrategizeFinished(failure=None):
