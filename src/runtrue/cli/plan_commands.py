@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import click
+import msgspec
 
 from runtrue.cli import options
 from runtrue.cli.chosen_plan import a_plan, any_plan, opened
@@ -17,11 +18,14 @@ from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import print_json
 from runtrue.cli.trust import confirm_trust
 from runtrue.config import load_config
+from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
 from runtrue.models import model_name
 from runtrue.plan import (
+    ApplyTarget,
     Wanted,
+    demand_target,
     must_be_complete,
     must_be_open,
     must_not_be_applied,
@@ -110,21 +114,42 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
 
 @click.command()
 @any_plan
+@click.option("--branch", metavar="NAME", help="Make a new branch with it, from HEAD.")
+@click.option("--onto", metavar="BRANCH", help="Commit it to a branch that is not checked out.")
+@click.option("--commit", is_flag=True, help="Commit it after it was applied.")
 @options.allow_self_running
 @options.as_json
-def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
+def apply(
+    plan_id: str | None,
+    branch: str | None,
+    onto: str | None,
+    commit: bool,
+    allow_self_running: bool,
+    as_json: bool,
+) -> int:
     """Bring what a complete plan has come to into your files, all of it or nothing.
 
     What you have changed meanwhile is merged with it, and the result is validated first. Refused
     when that fails, when you have changed the same lines, or when the sandbox was edited after it
     was validated; the plan then stays complete.
+
+    With --branch or --onto it becomes a commit, merged and validated in the same way, and your
+    files stay as they are. With --commit, the commit has exactly the files of the plan.
     """
+    if [branch is not None, onto is not None, commit].count(True) > 1:
+        raise UsageError("--branch, --onto and --commit exclude each other; give one of them")
+    must_be_text(branch or "", onto or "")
+    target = ApplyTarget(branch=branch, onto=onto, commit=commit)
     with opened(plan_id) as at:
         must_be_complete(at.standing)
+        if target != ApplyTarget():
+            demand_target(at.standing, target)
         if not (allow_self_running or agrees_to(at.report.self_running, as_json=as_json)):
             return WAITS
         if not at.standing.is_applying:
-            at.answer("apply")
+            at.answer(
+                "apply" if target == ApplyTarget() else {"apply": msgspec.to_builtins(target)}
+            )
         return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json)
 
 

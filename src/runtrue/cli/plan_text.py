@@ -126,6 +126,8 @@ def _summary(report: PlanReport) -> str:
             return "ended by a person; your files stay as they are now"
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
+        case PlanState.APPLIED if report.committed:
+            return f"committed to {report.committed.branch} as {report.committed.commit}"
         case PlanState.APPLIED:
             return f"applied to {report.project}"
         case PlanState.CANCELLED:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from runtrue.plan.amend import leave_note
     from runtrue.plan.amendment import Amendment, PlanCorrection
     from runtrue.plan.answers import answer_for, correct_plan, roll_back
+    from runtrue.plan.apply_target import ApplyTarget
+    from runtrue.plan.commit_plan import demand_target
     from runtrue.plan.context import PlanContext
     from runtrue.plan.events import (
         ApplyRefused,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         FixSucceeded,
         PlanAmended,
         PlanApplied,
+        PlanCommitted,
         StepDone,
         StepFailed,
         StepRefused,
@@ -74,11 +77,13 @@ __all__ = lazy_exports(
         "amend": "leave_note",
         "amendment": "Amendment PlanCorrection",
         "answers": "answer_for correct_plan roll_back",
+        "apply_target": "ApplyTarget",
+        "commit_plan": "demand_target",
         "context": "PlanContext",
         "events": (
             "ApplyRefused ApplyRenewed BaselineFinished BaselineStarted FixSucceeded PlanAmended "
-            "PlanApplied StepDone StepFailed StepRefused StepStarted StrategizeFinished "
-            "StrategizeStarted StrategyRevised StrategyRevisionStarted"
+            "PlanApplied PlanCommitted StepDone StepFailed StepRefused StepStarted "
+            "StrategizeFinished StrategizeStarted StrategyRevised StrategyRevisionStarted"
         ),
         "execute_step": "STEP",
         "loop": "prepare_plan start_plan",

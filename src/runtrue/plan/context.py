@@ -10,6 +10,7 @@ from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.loop import Bounds, Confidence, History, RepairState, Verdict, Why
 from runtrue.memory import DebugMemory
+from runtrue.plan.apply_target import ApplyTarget, CommitResult
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.progress import Chapter, Progress, Proposed
 from runtrue.plan.states import Happening
@@ -91,6 +92,9 @@ class PlanRun(RepairState):
     sandbox: str | None = None
     #: Files, and how much, that somebody edited outside of the bounds.
     edited: dict[str, Any] = field(default_factory=dict)
+    #: Where the result goes, if not into the user's files alone.
+    target: ApplyTarget | None = None
+    committed: CommitResult | None = None
     #: The plan is validated once more before it is applied.
     applying: bool = False
 

@@ -114,6 +114,16 @@ class ApplyRenewed(Event):
     files: tuple[str, ...]
 
 
+class PlanCommitted(Event):
+    """The result is a commit on a branch."""
+
+    journal_name = "committed"
+
+    branch: str
+    commit: str
+    files: tuple[str, ...]
+
+
 class PlanApplied(Event):
     """The result is in the user's files."""
 

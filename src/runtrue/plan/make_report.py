@@ -92,6 +92,7 @@ def report_of(
         patch_root=plan.patch_root,
         self_running=plan.self_running,
         applied=position.state is PlanState.APPLIED,
+        committed=plan.committed,
         refused=progress.refused,
         sandbox=plan.sandbox,
         isolation=Isolation(request.isolation).record,

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 from runtrue.flow import RunRow
 from runtrue.loop import AutomationProfile, Finding, Fix, JudgedBy, Mode, Reason
 from runtrue.plan.amendment import Amended
+from runtrue.plan.apply_target import CommitResult
 from runtrue.plan.plan import Validation
 from runtrue.plan.progress import StepResult, StepState, Strategizing
 from runtrue.plan.states import Phase, PlanState
@@ -180,6 +181,8 @@ class PlanReport:
     #: Changed files that run by themselves once they are applied, and what runs them.
     self_running: tuple[SelfRunning, ...] = ()
     applied: bool = False
+    #: The branch and the commit that it became, where that was wanted.
+    committed: CommitResult | None = None
     refused: str | None = None
     sandbox: str | None = None
     isolation: IsolationRecord | None = None

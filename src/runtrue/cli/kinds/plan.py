@@ -23,6 +23,7 @@ from runtrue.plan import (
     FixSucceeded,
     PlanAmended,
     PlanApplied,
+    PlanCommitted,
     PlanReport,
     PlanState,
     StepDone,
@@ -106,6 +107,8 @@ class PlanNarrator(RepairNarrator):
             case ApplyRenewed():
                 files = ", ".join(event.files)
                 line(f"you have changed {files} meanwhile: validating with that", "yellow")
+            case PlanCommitted():
+                line(f"committed to {event.branch} as {event.commit[:10]}", "green")
             case PlanApplied():
                 line(f"applied: {', '.join(event.files) or 'nothing to change'}", "green")
             case _:
