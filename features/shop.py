@@ -61,7 +61,8 @@ class Shop:
                         "id": "s1",
                         "description": "add the tax",
                         "actor": "command",
-                        "command": f"{sys.executable} {self.root / 'actor.py'}",
+                        "command": self.actor_command(),
+                        "fixes": True,
                     }
                 ]
             },
@@ -116,10 +117,10 @@ class Shop:
     # -- what is done ---------------------------------------------------------------------------
 
     def make_plan(self) -> None:
-        """`runtrue plan use` with the plan as it is now."""
+        """`runtrue plan new` with the plan as it is now."""
         file = self.root / "plan.json"
         file.write_text(json.dumps(self._plan, indent=2))
-        self.runtrue("plan", "use", str(file))
+        self.runtrue("plan", "new", str(file))
 
     def execute(self) -> None:
         """Make the plan, and `runtrue plan execute`."""
@@ -127,8 +128,16 @@ class Shop:
         self.runtrue("plan", "execute")
 
     def prompt(self, guidance: str) -> None:
-        """`runtrue plan prompt`."""
-        self.runtrue("plan", "prompt", self.plan_id(), guidance)
+        """`runtrue plan answer`."""
+        self.runtrue("plan", "answer", self.plan_id(), guidance)
+
+    def correct(self, name: str, *options: str) -> None:
+        """`runtrue plan correct`."""
+        self.runtrue("plan", "correct", name, *options)
+
+    def actor_command(self) -> str:
+        """The command line that runs the actor."""
+        return f"{sys.executable} {self.root / 'actor.py'}"
 
     def runtrue(self, *words: str) -> None:
         """Run the command line in the project; its exit code and output are kept."""

@@ -60,6 +60,31 @@ def is_told(context: Context, guidance: str) -> None:
     context.shop.prompt(guidance)
 
 
+@when('the step "{step}" is corrected to run the actor again')
+def is_corrected(context: Context, step: str) -> None:
+    context.shop.correct(step, "--command", context.shop.actor_command())
+
+
+@when('a person corrects "{name}" with {option} "{value}"')
+def is_corrected_with(context: Context, name: str, option: str, value: str) -> None:
+    context.shop.correct(name, option, value)
+
+
+@when('the plan is rolled back to before "{step}"')
+def is_rolled_back(context: Context, step: str) -> None:
+    context.shop.runtrue("plan", "rollback", "--before", step)
+
+
+@then('the reason "{reason}" is recorded for "{name}"')
+def is_waived(context: Context, reason: str, name: str) -> None:
+    equal(context.shop.status()["plan"]["waived"], {name: reason}, context)
+
+
+@then('the last line of "{file}" in the sandbox is "{line}"')
+def line_in_sandbox(context: Context, file: str, line: str) -> None:
+    equal(context.shop.last_line_of(file, "sandbox"), line, context)
+
+
 @then("the plan is {state}")
 def has_state(context: Context, state: str) -> None:
     equal(context.shop.state(), state, context)

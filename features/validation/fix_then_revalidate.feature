@@ -136,3 +136,46 @@ Feature: Fix, then revalidate
     And the fixes came to "broke_another, passed"
     When the plan is applied
     Then the last line of "model.py" is "RATE = 0.1"
+
+  Scenario: A person says no, and the step is undone instead of repeated
+    Given an actor that edits
+      | file       | last line               |
+      | handler.py | return net + net * RATE |
+    When the plan is executed
+    Then the plan is complete
+    When a person says "no"
+    Then it waits for a person
+    And the last line of "handler.py" in the sandbox is "return net"
+    When the step "s1" is corrected to run the actor again
+    Then the plan is complete
+
+  Scenario: A wrong validation is corrected by a person
+    Given the required validation "nothing"
+    And an actor that edits
+      | file       | last line               |
+      | handler.py | return net + net * RATE |
+    When the plan is executed
+    Then it waits for a person
+    When a person corrects "nothing" with --command "python -B check_rate.py"
+    Then the plan is complete
+
+  Scenario: A person waives a validation, and the reason is recorded
+    Given the required validation "names"
+    And the setting validation_retry_limit = 0
+    And an actor that edits
+      | file       | last line               |
+      | handler.py | return net + net * RATE |
+    When the plan is executed
+    Then it waits for a person
+    When a person corrects "names" with --waive "agreed on with Ada"
+    Then the plan is complete
+    And the reason "agreed on with Ada" is recorded for "names"
+
+  Scenario: Rolled back to its checkpoint, a plan waits to be executed again
+    Given an actor that edits
+      | file       | last line               |
+      | handler.py | return net + net * RATE |
+    When the plan is executed
+    And the plan is rolled back to before "s1"
+    Then the plan is queued
+    And the last line of "handler.py" in the sandbox is "return net"

@@ -36,6 +36,20 @@ What The Actor Cannot Fix Is Put To A Person
     The Last Line Is    handler.py    return net + net * RATE
 
 
+A Person Says No And The Step Is Undone
+    Actor Edits
+    ...    handler.py: return net + net * RATE
+    Execute
+    The State Is    complete
+    Prompt    no
+    The State Is    waiting
+    ${line} =    Last Line Of    handler.py    sandbox
+    Should Be Equal    ${line}    return net
+    Correct    s1    --skip    not wanted
+    Correct    total    --waive    the totals stay without tax
+    The State Is    complete
+
+
 *** Keywords ***
 The State Is
     [Arguments]    ${wanted}

@@ -13,7 +13,7 @@ from runtrue.trust import is_adopted, users_home, why_not_own
 
 #: The directories whose files are as private as those beside the journal. What is in `sandboxes`
 #: has the modes of the projects that it is from.
-_PRIVATE = ("", "patches", "receipts", "workflows", "mcp-tools", "apis", "stops", "hooks")
+_PRIVATE = ("", "patches", "receipts", "workflows", "mcp-tools", "apis", "stops", "notes", "hooks")
 #: Says by itself why it must not be readable, and that its secrets may be known by now.
 _OWN_CARE = "secrets.json"
 

@@ -56,7 +56,13 @@ class Plans:
 
     def file(self, command: str, *validations: dict[str, Any], **keys: Any) -> Path:
         """A plan file with one step, done by a command."""
-        step = {"id": "s1", "description": "add the tax", "actor": "command", "command": command}
+        step: dict[str, Any] = {
+            "id": "s1",
+            "description": "add the tax",
+            "actor": "command",
+            "command": command,
+        }
+        step["fixes"] = True
         plan = {
             "instruction": "Totals must include tax",
             "strategy": {"steps": [step], "bounds": {"paths": ["handler.py"]}},
@@ -72,7 +78,7 @@ class Plans:
         return self.machine.runtrue("plan", *args, cwd=self.project, **more)
 
     def use(self, path: str | Path, *args: str) -> Done:
-        return self.run("use", path, *args, "--json")
+        return self.run("new", path, *args, "--json")
 
     def start(self, *args: str | Path) -> subprocess.Popen[str]:
         """The same command, left to itself."""

@@ -93,7 +93,7 @@ def test_a_budget_that_runs_out_ends_the_plan_and_keeps_everything(
         f"instruction: {INSTRUCTION}\nautomation_profile: trusted\nmax_cost: 0.0002\n"
     )
     done = machine.runtrue(
-        "plan", "use", "plan.yaml", "--json", cwd=project, env=openai_server.environment
+        "plan", "new", "plan.yaml", "--json", cwd=project, env=openai_server.environment
     )
     assert done.code == 1, done.said
     report = done.json

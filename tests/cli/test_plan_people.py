@@ -18,7 +18,7 @@ def plans(machine: Machine, make_project: MakeProject) -> Plans:
 def step(command: str, **more: object) -> dict[str, object]:
     """A strategy of one step."""
     one = {"id": "s1", "description": "add the tax", "actor": "command", "command": command}
-    return {"steps": [{**one, **more}]}
+    return {"steps": [{**one, "fixes": True, **more}]}
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def test_what_needs_approval_is_asked_for_and_no_revision_gets_around_it(
 ) -> None:
     agent = plans.script(REVISES, name="agent.sh")
     path = plans.file("", HAS_TWO, strategy=strategy, automation_profile=profile)
-    asked = plans.run("use", path, "--agent", agent)
+    asked = plans.run("new", path, "--agent", agent)
     assert asked.code == 3, asked.said
     assert f"{said}, which needs approval" in asked.out
     assert "asks: may the plan do this? `yes` approves exactly this" in asked.out
     report = plans.run("status", "--json").json
     assert report["why"] == "needs_approval"
     assert report["plan"]["metadata"]["strategy_revisions"] == 0
-    done = plans.run("prompt", report["run_id"], "yes", "--json")
+    done = plans.run("answer", report["run_id"], "yes", "--json")
     assert done.code == 0, done.said
     assert [one["description"] for one in done.json["plan"]["steps"]] == ["add the tax"]
 
@@ -53,12 +53,12 @@ def test_an_edit_does_not_stand_for_a_step_that_was_not_done(plans: Plans) -> No
     waiting = plans.use(path).json
     # What is required passes with the edit, and yet the step is to be done.
     Path(waiting["sandbox"], "handler.py").write_text("two\n")
-    again = plans.run("prompt", waiting["run_id"], "try it again", "--json")
+    again = plans.run("answer", waiting["run_id"], "try it again", "--json")
     assert again.code == 3, again.said
     deeds = again.json["plan"]["deeds"]
     assert [deed["refused"] is not None for deed in deeds] == [True, True]
     Path(waiting["sandbox"], "model.txt").write_text("here\n")
-    done = plans.run("prompt", waiting["run_id"], "try it again", "--json")
+    done = plans.run("answer", waiting["run_id"], "try it again", "--json")
     assert done.code == 0, done.said
     assert len(done.json["plan"]["deeds"]) == 3
     assert Path(waiting["sandbox"], "model.txt").exists()
@@ -69,7 +69,7 @@ def test_an_edit_does_not_stand_for_a_step_that_needs_approval(plans: Plans) -> 
     path = plans.file("", HAS_TWO, strategy=strategy, automation_profile="cautious")
     waiting = plans.use(path).json
     Path(waiting["sandbox"], "model.py").write_text("edited\n")
-    done = plans.run("prompt", waiting["run_id"], "yes", "--json")
+    done = plans.run("answer", waiting["run_id"], "yes", "--json")
     assert done.code == 0, done.said
     assert done.json["plan"]["deeds"][-1]["files"] == ["handler.py"]
     assert Path(waiting["sandbox"], "model.py").read_text() == "edited\n"
@@ -79,7 +79,7 @@ def test_a_step_counts_as_done_by_hand_when_the_person_says_so(plans: Plans) -> 
     path = plans.file("", HAS_TWO, strategy=FAILS, automation_profile="cautious")
     waiting = plans.use(path).json
     Path(waiting["sandbox"], "handler.py").write_text("two by hand\n")
-    done = plans.run("prompt", waiting["run_id"], "done", "--json")
+    done = plans.run("answer", waiting["run_id"], "done", "--json")
     assert done.code == 0, done.said
     assert len(done.json["plan"]["deeds"]) == 1
     assert plans.run("apply").code == 0
@@ -97,11 +97,11 @@ def test_what_was_not_the_fault_of_the_code_is_validated_again_whatever_is_answe
     )
     waiting = plans.use(path)
     assert (waiting.code, waiting.json["why"]) == (3, "not_the_candidate")
-    still = plans.run("prompt", waiting.json["run_id"], "is it there now?", "--json")
+    still = plans.run("answer", waiting.json["run_id"], "is it there now?", "--json")
     assert still.code == 3, still.said
     tool.write_text("#!/bin/sh\ngrep -q two $1\n")
     tool.chmod(0o755)
-    done = plans.run("prompt", waiting.json["run_id"], "it is installed", "--json")
+    done = plans.run("answer", waiting.json["run_id"], "it is installed", "--json")
     assert done.code == 0, done.said
     assert done.json["plan"]["metadata"]["validation_attempts"] == {}
 
@@ -114,7 +114,7 @@ def test_what_was_done_by_hand_is_not_mended_by_a_command_that_was_not_allowed(
     path = plans.file("", HAS_TWO, strategy=strategy, automation_profile="cautious")
     waiting = plans.use(path).json
     Path(waiting["sandbox"], "handler.py").write_text("one\n")
-    asked = plans.run("prompt", waiting["run_id"], "done", "--json")
+    asked = plans.run("answer", waiting["run_id"], "done", "--json")
     assert asked.code == 3, asked.said
     assert not ran.exists()
 
@@ -134,13 +134,13 @@ def revision(plans: Plans) -> dict[str, str]:
 def approve_edits(plans: Plans, asked: Done) -> None:
     """The edits lie beyond the bounds, so that they are asked about in the end."""
     assert (asked.code, asked.json["why"]) == (3, "edited"), asked.said
-    done = plans.run("prompt", asked.json["run_id"], "yes", "--json")
+    done = plans.run("answer", asked.json["run_id"], "yes", "--json")
     assert done.code == 0, done.said
     assert "+by hand" in plans.run("diff").out
 
 
 def test_edits_are_kept_when_a_revision_is_approved(plans: Plans, revision: dict[str, str]) -> None:
-    approve_edits(plans, plans.run("prompt", revision["run_id"], "yes", "--json"))
+    approve_edits(plans, plans.run("answer", revision["run_id"], "yes", "--json"))
 
 
 def test_edits_are_kept_and_validated_when_a_revision_is_not_approved(
@@ -148,4 +148,4 @@ def test_edits_are_kept_and_validated_when_a_revision_is_not_approved(
 ) -> None:
     Path(revision["sandbox"], "model.py").write_text("RATE = 0.1\n")
     said = "no, I have set the rate"
-    approve_edits(plans, plans.run("prompt", revision["run_id"], said, "--json"))
+    approve_edits(plans, plans.run("answer", revision["run_id"], said, "--json"))

@@ -21,7 +21,9 @@ FILES = {
         def total(net, percent):
             return net + rate(net, percent)
     """,
+    # The tests import what names the notes: a change of those reaches them.
     "model.py": """
+        # The rates are those in notes.txt.
         def rate(net, percent):
             return net * percent // 10
     """,
@@ -93,22 +95,22 @@ def test_a_search_that_needs_a_file_outside_of_the_bounds_says_which(plans: Plan
 
 def test_a_step_that_search_is_not_sure_of_waits_for_a_yes(plans: Plans) -> None:
     (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
-    made = plans.run("use", plan_file(plans, "model.py", actor="search"), "--json").json
+    made = plans.run("new", plan_file(plans, "model.py", actor="search"), "--json").json
     asked = plans.run("execute", made["run_id"], "--json")
     assert (asked.code, asked.json["status"], asked.json["why"]) == (3, "waiting", "unsure")
     assert asked.json["confidence"] < 1
     assert "10" in asked.json["question"]["diff"]
     shown = plans.run("status", made["run_id"])
-    assert "asks: is this fix right?" in shown.out
+    assert "asks: is this right?" in shown.out
     assert f"confidence {asked.json['confidence']:.2f}" in shown.out
-    done = plans.run("prompt", made["run_id"], "yes", "--json")
+    done = plans.run("answer", made["run_id"], "yes", "--json")
     assert done.json["state"] == "complete"
     assert plans.run("apply", made["run_id"]).code == 0
 
 
 def test_at_a_terminal_a_plan_asks_whether_to_go_on_with_the_fix(plans: Plans) -> None:
     (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
-    made = plans.run("use", plan_file(plans, "model.py", actor="search"), "--json").json
+    made = plans.run("new", plan_file(plans, "model.py", actor="search"), "--json").json
     terminal = Terminal(plans.machine, "plan", "execute", made["run_id"], cwd=plans.project)
     terminal.read_until("Go on with this fix?")
     assert "// 100" in terminal.screen

@@ -65,10 +65,10 @@ def report(state: str, question: dict[str, Any] | None = None, **more: Any) -> P
     [
         (report("queued", {"begin": True}), ["execute abc"]),
         (report("complete", {"offer": True}), ["apply abc", "diff abc"]),
-        (report("waiting", {"approve": "strategy"}), ["prompt abc yes", 'prompt abc "GUIDANCE"']),
+        (report("waiting", {"approve": "strategy"}), ["answer abc yes", "answer abc no"]),
         (
             report("waiting", {"why": "out_of_bounds"}, needed=("a b.py",)),
-            ["prompt abc \"GUIDANCE\" --allow 'a b.py'", "explain abc"],
+            ["answer abc \"GUIDANCE\" --allow 'a b.py'", "explain abc"],
         ),
         (report("processing"), ["execute abc"]),
         (report("processing", phase=Phase.APPLY), ["apply abc"]),

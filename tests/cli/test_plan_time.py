@@ -21,7 +21,7 @@ def plans(machine: Machine, make_project: MakeProject) -> Plans:
 
 def spent(plans: Plans, path: str | Path, *args: str) -> dict[str, Any]:
     """The report of a plan that ran out of time."""
-    done = plans.run("use", path, *args, "--json")
+    done = plans.run("new", path, *args, "--json")
     assert done.code == 1, done.said
     report: dict[str, Any] = done.json
     assert (report["state"], report["why"]) == ("failed", "budget")

@@ -41,7 +41,7 @@ def test_a_plan_that_nobody_answers_in_time_has_failed_and_keeps_its_sandbox(
     kept = Path(report["sandbox"], "handler.py")
     assert kept.read_text() == "from model import RATE\n"
     assert plans.read("handler.py") == FILES["handler.py"]
-    late = plans.run("prompt", waiting, "hello")
+    late = plans.run("answer", waiting, "hello")
     assert late.code == 2
     assert "over (failed)" in late.err
 
@@ -57,7 +57,7 @@ def test_where_nobody_is_there_to_be_asked_it_fails_at_once_and_tells_where_its_
     plans: Plans,
 ) -> None:
     path = plans.file("true", HAS_TWO)
-    failed = plans.run("use", path, "--profile", "ci")
+    failed = plans.run("new", path, "--profile", "ci")
     assert failed.code == 1, failed.said
     assert "failed (execute)" in failed.out
     sandbox = plans.run("status", "--json").json["sandbox"]
@@ -75,7 +75,7 @@ def test_a_plan_that_is_not_begun_waits_for_ever(plans: Plans) -> None:
 
 
 def test_guidance_can_be_recorded_first_and_followed_later(plans: Plans, waiting: str) -> None:
-    noted = plans.run("prompt", waiting, "go on", "--allow", "model.py", "--no-execute", "--json")
+    noted = plans.run("answer", waiting, "go on", "--allow", "model.py", "--no-execute", "--json")
     assert noted.code == 0, noted.said
     assert noted.json["next"] == [f"runtrue plan execute {waiting}"]
     assert plans.run("execute", "--json").json["state"] == "complete"
@@ -84,7 +84,7 @@ def test_guidance_can_be_recorded_first_and_followed_later(plans: Plans, waiting
 def test_guidance_opens_a_fresh_budget_and_the_total_is_kept(plans: Plans, waiting: str) -> None:
     before = plans.run("status", "--json").json["plan"]
     assert before["budget"]["fixes"] == {"rate": 1}
-    after = plans.run("prompt", waiting, "go on", "--allow", "model.py", "--json").json["plan"]
+    after = plans.run("answer", waiting, "go on", "--allow", "model.py", "--json").json["plan"]
     assert after["budget"]["fixes"] == {}
     assert after["metadata"]["validation_attempts"] == {"rate": 1}
 
@@ -92,7 +92,7 @@ def test_guidance_opens_a_fresh_budget_and_the_total_is_kept(plans: Plans, waiti
 def test_a_person_can_mend_the_sandbox_themselves(plans: Plans, waiting: str) -> None:
     sandbox = plans.run("status", "--json").json["sandbox"]
     Path(sandbox, "model.py").write_text("RATE = 0.1\n")
-    done = plans.run("prompt", waiting, "I set the rate", "--allow", "model.py", "--json")
+    done = plans.run("answer", waiting, "I set the rate", "--allow", "model.py", "--json")
     assert done.code == 0, done.said
     assert done.json["state"] == "complete"
 
@@ -103,18 +103,18 @@ def test_what_a_person_edits_beyond_the_bounds_is_asked_about_before_it_is_compl
     sandbox = Path(plans.run("status", "--json").json["sandbox"])
     (sandbox / "model.py").write_text("RATE = 0.1\n")
     (sandbox / ".model.py.swp").write_text("left over\n")
-    asked = plans.run("prompt", waiting, "I set the rate")
+    asked = plans.run("answer", waiting, "I set the rate")
     assert asked.code == 3, asked.said
     assert "is this edit of the sandbox allowed? .model.py.swp, model.py, not allowed" in asked.out
-    refused = plans.run("prompt", waiting, "yes", "--allow", "model.py")
+    refused = plans.run("answer", waiting, "yes", "--allow", "model.py")
     assert (refused.code, "say `yes`" in refused.err) == (2, True)
     assert plans.run("apply").code == 2
     (sandbox / ".model.py.swp").unlink()
-    again = plans.run("prompt", waiting, "removed that", "--json")
+    again = plans.run("answer", waiting, "removed that", "--json")
     assert again.code == 3, again.said
     assert (again.json["state"], again.json["why"]) == ("waiting", "edited")
     assert again.json["question"]["outside"] == ["model.py"]
-    assert plans.run("prompt", waiting, "yes", "--json").json["state"] == "complete"
+    assert plans.run("answer", waiting, "yes", "--json").json["state"] == "complete"
     assert plans.run("apply").code == 0
     assert plans.read("model.py") == "RATE = 0.1\n"
     assert not (plans.project / ".model.py.swp").exists()
@@ -156,18 +156,18 @@ def test_a_made_strategy_is_approved_by_yes_and_made_again_with_anything_else(
         name="agent.sh",
     )
     (plans.project / "runtrue.toml").write_text(f'[checks.two]\ncommand = "{HAS_TWO["command"]}"\n')
-    asked = plans.run("use", "Write two", "--profile", "review", "--agent", agent)
+    asked = plans.run("new", "Write two", "--profile", "review", "--agent", agent)
     assert asked.code == 3, asked.said
     assert "asks: is this strategy right?" in asked.out
     assert "write two (agent)" in asked.out
     plan_id = asked.out.split()[1].rstrip(":")
-    refused = plans.run("prompt", plan_id, "x", "--allow", "model.py")
+    refused = plans.run("answer", plan_id, "x", "--allow", "model.py")
     assert refused.code == 2
     assert "--allow" in refused.err
-    other = plans.run("prompt", plan_id, "do it differently")
+    other = plans.run("answer", plan_id, "do it differently")
     assert other.code == 3, other.said
     assert "write it differently" in other.out
-    queued = plans.run("prompt", plan_id, "yes")
+    queued = plans.run("answer", plan_id, "yes")
     assert queued.code == 0, queued.said
     assert "queued" in queued.out
     assert plans.run("execute").code == 0
@@ -220,11 +220,11 @@ def test_cancelling_stops_the_driver_and_keeps_the_sandbox(plans: Plans) -> None
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("use", "none.yaml"), "none.yaml"),
-        (("use", "  "), "the instruction is empty"),
-        (("use", "do it", "--path", "nowhere"), "nowhere does not exist"),
-        (("use", "do it"), "nothing can write a strategy"),
-        (("use", "do it", "--agent", "true", "--profile", "bold"), "bold"),
+        (("new", "none.yaml"), "none.yaml"),
+        (("new", "  "), "the instruction is empty"),
+        (("new", "do it", "--path", "nowhere"), "nowhere does not exist"),
+        (("new", "do it"), "nothing can write a strategy"),
+        (("new", "do it", "--agent", "true", "--profile", "bold"), "bold"),
         (("status",), "there are no plans yet"),
         (("cancel", "abc"), "there are no plans yet"),
     ],
@@ -245,12 +245,12 @@ def test_what_cannot_be_done_to_a_plan_where_it_stands_is_refused(
         (sentence,) = done.err.splitlines()
         return sentence
 
-    assert "the guidance is empty" in refusal("prompt", waiting, "  ")
-    assert "'../x'" in refusal("prompt", waiting, "x", "--allow", "../x")
+    assert "the guidance is empty" in refusal("answer", waiting, "  ")
+    assert "'../x'" in refusal("answer", waiting, "x", "--allow", "../x")
     assert "is not complete" in refusal("apply", waiting)
     assert "still to do: step s1" in refusal("apply", waiting)
     queued = plans.use(plans.file("true", HAS_TWO)).json["run_id"]
-    assert f"runtrue plan execute {queued}" in refusal("prompt", queued, "x")
+    assert f"runtrue plan execute {queued}" in refusal("answer", queued, "x")
     plans.run("cancel", queued)
     assert "over (cancelled)" in refusal("execute", queued)
     fix = plans.machine.runtrue("fix", "--check", "true", "--json", cwd=plans.project).json
@@ -260,7 +260,7 @@ def test_what_cannot_be_done_to_a_plan_where_it_stands_is_refused(
 def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plans: Plans) -> None:
     step = {"description": "search", "actor": "search"}
     path = plans.file("true", HAS_TWO, strategy={"steps": [step]}, automation_profile="cautious")
-    done = plans.run("use", path)
+    done = plans.run("new", path)
     assert done.code == 3, done.said
     assert "a step cannot be carried out as planned" in done.out
     assert "it is given no time ([fixers.search] seconds" in done.out
@@ -271,12 +271,12 @@ def test_a_revision_that_needs_approval_waits_for_it_and_nothing_is_used_up_by_a
 ) -> None:
     profile = {"base": "trusted", "auto_strategize": False}
     path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile=profile)
-    asked = plans.run("use", path)
+    asked = plans.run("new", path)
     assert asked.code == 3, asked.said
     assert "asks: may step s1 be replaced by this?" in asked.out
     assert "only handler.py, model.py)" in asked.out
     plan_id = asked.out.split()[1].rstrip(":")
-    done = plans.run("prompt", plan_id, "yes", "--json")
+    done = plans.run("answer", plan_id, "yes", "--json")
     assert done.code == 0, done.said
     assert done.json["plan"]["budget"]["fixes"] == {"rate": 1}
 
@@ -289,12 +289,12 @@ def test_without_a_sandbox_a_fix_in_vain_is_gone_on_with_and_the_plan_waits(plan
     """
     profile = {"base": "full-auto", "auto_strategy_revision": False, "answer_within": 99}
     path = plans.file(plans.script(script), HAS_TWO, automation_profile=profile, sandbox="none")
-    waiting = plans.run("use", path)
+    waiting = plans.run("new", path)
     assert waiting.code == 3, waiting.said
     assert f"no sandbox: it works on {plans.project}" in waiting.out
     plan_id = waiting.out.split()[1].rstrip(":")
     (plans.project / "handler.py").write_text("two\n")
-    done = plans.run("prompt", plan_id, "I wrote it myself")
+    done = plans.run("answer", plan_id, "I wrote it myself")
     assert done.code == 0, done.said
     assert plans.read("handler.py") == "two\n"
 
@@ -302,7 +302,7 @@ def test_without_a_sandbox_a_fix_in_vain_is_gone_on_with_and_the_plan_waits(plan
 def test_without_a_sandbox_it_is_said_that_the_files_are_changed_already(plans: Plans) -> None:
     profile = {"base": "cautious", "require_sandbox": False}
     path = plans.file("echo two > handler.py", HAS_TWO, automation_profile=profile, sandbox="none")
-    complete = plans.run("use", path)
+    complete = plans.run("new", path)
     assert complete.code == 0, complete.said
     assert "your files already have the changes" in complete.out
     plan_id = complete.out.split()[1].rstrip(":")
@@ -314,7 +314,7 @@ def test_without_a_sandbox_what_cannot_be_rolled_back_is_an_error_that_says_so(
 ) -> None:
     command = plans.script(NEEDS_MODEL)
     path = plans.file(command, RATE_IS_RIGHT, automation_profile="full-auto", sandbox="none")
-    done = plans.run("use", path)
+    done = plans.run("new", path)
     assert done.code == 1
     assert "there is no sandbox to roll back in" in done.err
     assert "model.py" in done.err
@@ -337,6 +337,6 @@ def test_an_interrupted_plan_is_told_to_be_executed(plans: Plans) -> None:
 
 
 def test_no_validation_has_the_name_under_which_steps_are_told_of(plans: Plans) -> None:
-    refused = plans.run("use", plans.file("true", {"name": "step", "command": "true"}))
+    refused = plans.run("new", plans.file("true", {"name": "step", "command": "true"}))
     assert refused.code == 2
     assert "'step'" in refused.err

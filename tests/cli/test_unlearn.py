@@ -106,7 +106,7 @@ def test_a_cancelled_plan_is_unlearnt(machine: Machine, project: Path, tmp_path:
                 instruction: The tax is 19 percent
                 strategy:
                   steps:
-                    - {id: s1, description: begin, actor: command, command: "echo >> notes.txt"}
+                    - {id: s1, description: begin, actor: command, command: "echo >> tax.py"}
                 validations:
                   - {name: tests, command: "python -m pytest -q"}
                 automation_profile: supervised

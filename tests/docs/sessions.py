@@ -66,42 +66,49 @@ def test_negative_tax_is_refused():
         with_tax(100, -20)
 END
 """
-#: A shop whose totals leave out the tax; the rate is wrong as well, and in another file.
-TAX = {
-    "handler.py": """\
-from model import RATE
+#: A shop whose totals leave out the tax; one of the rates is mistyped, in another file. A reader
+#: can type all of it into an empty directory.
+TAX = (
+    """\
+cat > model.py << 'END'
+RATES = {"de": 0.91, "fr": 0.2}
+END""",
+    """\
+cat > handler.py << 'END'
+from model import RATES
 
 
-def total(net):
+def total(net, country):
     return net
-""",
-    "model.py": "RATE = 10\n",
-    "test_total.py": """\
+END""",
+    """\
+cat > test_total.py << 'END'
+import pytest
 from handler import total
 
 
-def test_tax_is_added():
-    assert total(100) == 110
-""",
-    "plan.yaml": """\
+@pytest.mark.parametrize(("country", "gross"), [("de", 119), ("fr", 120)])
+def test_tax_is_added(country, gross):
+    assert total(100, country) == gross
+END""",
+    """\
+cat > add-tax.sh << 'END'
+if [ "$RUNTRUE_FINDINGS" = "[]" ]
+then sed -i "s/return net/return net + net * RATES[country]/" handler.py
+else sed -i "s/0.91/0.19/" model.py
+fi
+END""",
+    """\
+cat > plan.yaml << 'END'
 instruction: Totals must include tax
 strategy:
   steps:
-    - {description: add the tax, actor: command, command: ~/bin/add-tax}
+    - {description: add the tax, command: sh add-tax.sh, fixes: true}
   bounds: {paths: [handler.py]}
 validations:
   - {name: tests, command: python -m pytest -q}
-  - {name: lint, command: ruff check ., mode: informational}
-""",
-}
-#: What adds it, and the second time mends the rate.
-ADD_TO_TOTAL = """\
-#!/bin/sh
-if grep -q "net \\* RATE" handler.py
-then sed -i "s/RATE = 10/RATE = 0.1/" model.py
-else sed -i "s/return net/return net + net * RATE/" handler.py
-fi
-"""
+END""",
+)
 #: Where a page is about agents, nobody else is to mend it before them.
 AGENT_ONLY = {"runtrue.toml": '[fixers]\norder = ["agent"]\n'}
 MEMORY_AND_AGENT = '[fixers]\norder = ["memory", "agent"]\n'
@@ -149,6 +156,8 @@ class Session:
     commands: tuple[str, ...]
     #: Programs beside the project, in ~/bin.
     programs: dict[str, str] = field(default_factory=dict)
+    #: What was typed before, and is not shown again.
+    before: tuple[str, ...] = ()
     #: The API of the demo is there while it is played.
     api: bool = False
     #: One of its commands serves files at API.
@@ -323,29 +332,26 @@ SESSIONS = {
         Session(
             "plan",
             "tax",
-            TAX | {"runtrue.toml": '[fixers]\norder = ["tool"]\n'},
+            {"README": "A project of yours.\n"},
             (
-                "cat plan.yaml",
-                "cat handler.py model.py test_total.py",
-                "cat ~/bin/add-tax",
+                *TAX,
                 "runtrue plan new plan.yaml --profile trusted",
                 "runtrue plan diff",
                 "runtrue plan apply",
             ),
-            programs={"add-tax": ADD_TO_TOTAL},
         ),
         Session(
             "guidance",
             "tax",
-            TAX | {"runtrue.toml": '[fixers]\norder = ["tool"]\n'},
+            {"README": "A project of yours.\n"},
             (
                 "runtrue plan new plan.yaml",
                 "runtrue plan execute",
                 "echo $?",
                 "plan=$(runtrue plan list | cut -c 1-8)",
-                'runtrue plan answer $plan "the rate is a fraction" --allow model.py',
+                'runtrue plan answer $plan "yes, the rate is mistyped" --allow model.py',
             ),
-            programs={"add-tax": ADD_TO_TOTAL},
+            before=TAX,
         ),
         Session(
             "workflow",
@@ -380,7 +386,9 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
             subprocess.run(["git", *git], cwd=project, env=environment, check=True)
         done = subprocess.run(
             ["/bin/sh"],
-            input=_script(commands).replace(API, address).replace(_PORT, _PORT[:-4] + address[-5:]),
+            input=_script((*session.before, *commands))
+            .replace(API, address)
+            .replace(_PORT, _PORT[:-4] + address[-5:]),
             cwd=project,
             env=environment,
             stdout=subprocess.PIPE,
@@ -388,7 +396,7 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
             text=True,
             check=False,
         )
-        outputs = done.stdout.split(_END)
+        outputs = done.stdout.split(_END)[len(session.before) :]
         assert len(outputs) == len(commands) + 1, done.stdout
         shown = (f"$ {c}\n{o}" for c, o in zip(commands, outputs, strict=False))
         # On a slow machine a check may be named again while it runs; a page does not show that.
@@ -415,8 +423,9 @@ def console(session: Session) -> str:
 
 
 def commands_of(shown: str) -> tuple[str, ...]:
-    """The commands in a session as it is shown."""
-    return tuple(line.removeprefix("$ ") for line in shown.splitlines() if line.startswith("$ "))
+    """The commands in a session as it is shown; one that ends in << 'END' goes on to that line."""
+    found = re.findall(r"^\$ (.*<< 'END'\n(?:.*\n)*?END|.*)$", shown, re.M)
+    return tuple(found)
 
 
 def normalised(shown: str) -> str:

@@ -79,7 +79,7 @@ class TestSteps:
             pathlib.Path("a.txt").write_text("yes\\n" if found else "nearly\\n")
         """
         one = driven({**FILES, "edit.py": script})
-        step = "id: s1, description: edit, actor: command, command: 'python3 edit.py'"
+        step = "id: s1, description: edit, actor: command, command: 'python3 edit.py', fixes: true"
         one.use(plan(step))
         one.execute()
         assert one.asked["offer"] is True
@@ -236,7 +236,7 @@ class TestValidations:
         one.use(plan(writes("a.txt"), writes("b.txt", step="s2"), more=more))
         one.execute()
         ran = [told["check"] for told in one.told("check_started")]
-        assert ran == ["says", "says", "other"]
+        assert ran == ["says", "other", "says", "says", "other"]  # both before the first step
         assert one.asked["offer"] is True
 
     def test_what_a_validation_writes_is_put_back_and_told(self, driven: Make) -> None:

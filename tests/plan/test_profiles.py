@@ -28,7 +28,7 @@ def test_there_are_these_from_the_least_to_the_most() -> None:
 
 
 def test_every_flag_is_one_of_these_or_a_limit() -> None:
-    limits = {"validation_retry_limit", "max_cost", "max_time", "answer_within"}
+    limits = {"validation_retry_limit", "max_cost", "max_time", "answer_within", "confidence_floor"}
     assert {f.name for f in fields(AutomationProfile)} == {*FREEDOMS, *REINS} | limits
 
 

@@ -19,7 +19,8 @@ from runtrue.cli.show import print_json
 from runtrue.errors import PlanError
 from runtrue.flow import Journal, RunRow
 from runtrue.home import Home
-from runtrue.plan import KIND, PlanReport, Standing, standing_of
+from runtrue.loop import AMEND
+from runtrue.plan import KIND, PlanReport, Standing, leave_note, standing_of
 
 any_plan = click.argument("plan_id", metavar="[ID]", required=False, shell_complete=completes(KIND))
 a_plan = click.argument("plan_id", metavar="ID", shell_complete=completes(KIND))
@@ -45,6 +46,22 @@ class ChosenPlan:
         question = self.standing.question
         seq = question.seq if question else None
         self.journal.answer(self.standing.run.id, value, seq=seq)
+
+    def say(self, value: Any) -> bool:
+        """Answer, or leave a note for a plan that is at work; True if another process runs it."""
+        if self.standing.wanted is not None:
+            self.answer(value)
+            return False
+        amendment = value[AMEND]
+        number = leave_note(self.standing.place.notes, amendment)
+        now = standing_of(self.journal, self.home, self.journal.find(self.standing.run.id))
+        if now.wanted is not None and now.plan.notes_read <= number:
+            # It came to a question while the note was written, and will not look for one now.
+            question = now.question
+            seq = question.seq if question else None
+            self.journal.answer(now.run.id, {**value, "note": number}, seq=seq)
+            return False
+        return now.run.is_driven
 
     def show(self, *, as_json: bool) -> int:
         """Show where it stands; the exit code."""

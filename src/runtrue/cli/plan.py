@@ -10,7 +10,9 @@ from runtrue.cli.lazy_group import LazyGroup
 _COMMANDS = {
     "new": "plan_commands:new",
     "execute": "plan_commands:execute",
-    "answer": "plan_commands:answer",
+    "answer": "plan_corrections:answer",
+    "correct": "plan_corrections:correct",
+    "rollback": "plan_corrections:rollback",
     "status": "plan_views:status",
     "tree": "plan_views:tree",
     "diff": "plan_views:diff",
@@ -19,7 +21,7 @@ _COMMANDS = {
     "cancel": "plan_commands:cancel",
     "list": "plan_list:list_plans",
     "use": "plan_commands:new",
-    "prompt": "plan_commands:answer",
+    "prompt": "plan_corrections:answer",
 }
 #: Older names, which still work, each with its successor.
 _OLDER = {"use": "plan new", "prompt": "plan answer"}

@@ -1,4 +1,4 @@
-"""The commands of `runtrue plan` that do something: new, execute, answer, apply, cancel."""
+"""The commands of `runtrue plan` that drive a plan: new, execute, apply, cancel."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import click
+import msgspec
 
 from runtrue.cli import options
 from runtrue.cli.chosen_plan import a_plan, any_plan, opened
@@ -17,12 +18,14 @@ from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import print_json
 from runtrue.cli.trust import confirm_trust
 from runtrue.config import load_config
+from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
 from runtrue.models import model_name
 from runtrue.plan import (
+    ApplyTarget,
     Wanted,
-    answer_for,
+    demand_target,
     must_be_complete,
     must_be_open,
     must_not_be_applied,
@@ -110,58 +113,43 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
 
 
 @click.command()
-@a_plan
-@click.argument("guidance")
-@click.option(
-    "--allow",
-    multiple=True,
-    metavar="PATH",
-    help="A file, or pattern, that the plan may change from now on. Can be repeated.",
-)
-@click.option(
-    "--no-execute", is_flag=True, help="Only record the answer; `plan execute` continues."
-)
-@options.as_json
-def answer(
-    plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
-) -> int:
-    """Answer a plan that waits for a person; it continues with a fresh budget.
-
-    Where a plan asks for approval, `yes` approves; any other answer says what to change.
-
-    \b
-    Examples:
-      runtrue plan answer 3fa9 "the rate is in model.py" --allow model.py
-      runtrue plan answer 3fa9 yes
-    """
-    must_be_text(guidance, *allow)
-    with opened(plan_id) as at:
-        at.answer(answer_for(at.standing, guidance, allow))
-        run_id = at.standing.run.id
-        if not no_execute:
-            return run_and_show(at.journal, at.home, run_id, as_json=as_json)
-    with opened(run_id) as at:
-        at.show(as_json=as_json)
-    return 0
-
-
-@click.command()
 @any_plan
+@click.option("--branch", metavar="NAME", help="Make a new branch with it, from HEAD.")
+@click.option("--onto", metavar="BRANCH", help="Commit it to a branch that is not checked out.")
+@click.option("--commit", is_flag=True, help="Commit it after it was applied.")
 @options.allow_self_running
 @options.as_json
-def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
+def apply(
+    plan_id: str | None,
+    branch: str | None,
+    onto: str | None,
+    commit: bool,
+    allow_self_running: bool,
+    as_json: bool,
+) -> int:
     """Apply the changes of a complete plan to your files, all of them or none.
 
     Merges them with what you changed since, and validates the result first. Refuses if that fails,
     if you changed the same lines, or if the sandbox was edited after it was validated; the plan
     then stays complete.
+
+    With --branch or --onto the result becomes a commit, merged and validated in the same way, and
+    your files stay as they are. With --commit, the commit has exactly the files of the plan.
     """
+    if [branch is not None, onto is not None, commit].count(True) > 1:
+        raise UsageError("--branch, --onto and --commit exclude each other; give one of them")
+    must_be_text(branch or "", onto or "")
+    target = ApplyTarget(branch=branch, onto=onto, commit=commit)
     with opened(plan_id) as at:
         must_be_complete(at.standing)
+        if target != ApplyTarget():
+            demand_target(at.standing, target)
         if not (allow_self_running or agrees_to(at.report.self_running, as_json=as_json)):
             return WAITS
         if not at.standing.is_applying:
-            at.answer("apply")
+            at.answer(
+                "apply" if target == ApplyTarget() else {"apply": msgspec.to_builtins(target)}
+            )
         return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json)
 
 

@@ -36,7 +36,13 @@ from runtrue.plan import (
 )
 
 _COLOURS = {"applied": "green", "complete": "green", "failed": "red", "cancelled": "red"}
-_MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "processing": ("▸", "yellow")}
+_MARKS = {
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "processing": ("▸", "yellow"),
+    "undone": ("↶", "yellow"),
+    "skipped": ("-", "dim"),
+}
 _WHY = {
     **WHY,
     "out_of_bounds": "the fix needs files that the strategy does not allow",
@@ -44,6 +50,7 @@ _WHY = {
     "unasked": "a required validation fails, and the profile lets only a person decide on a fix",
     "edited": "the sandbox was edited beyond what the strategy allows",
     "unanswered": "nobody answered in time",
+    "declined": "a person said no to a step",
     "budget": "the time or cost limit is reached",
     "attempts_spent": "no fixes left for a validation",
 }
@@ -60,11 +67,14 @@ def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
         case Wanted.APPLY:
             return [plan.format("apply"), plan.format("diff")]
         case Wanted.APPROVAL:
-            return [f"{plan.format('prompt')} yes", f'{plan.format("prompt")} "GUIDANCE"']
+            return [f"{plan.format('answer')} yes", f"{plan.format('answer')} no"]
         case Wanted.GUIDANCE:
             inside = (file for file in report.needed if not file.startswith("../"))
             allowed = "".join(f" --allow {shlex.quote(as_pattern(file))}" for file in inside)
-            return [f'{plan.format("prompt")} "GUIDANCE"{allowed}', plan.format("explain")]
+            if undone := (report.question or {}).get("undone"):
+                correct = f"runtrue plan correct {undone} --plan {report.run_id}"
+                return [f"{correct} --command COMMAND", f"{correct} --skip REASON"]
+            return [f'{plan.format("answer")} "GUIDANCE"{allowed}', plan.format("explain")]
     if report.state.is_terminal:
         return [] if report.applied else [plan.format("explain")]
     command = "apply" if report.phase == "apply" else "execute"
@@ -116,6 +126,8 @@ def _summary(report: PlanReport) -> str:
             return "cancelled; your files stay as they are"
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
+        case PlanState.APPLIED if report.committed:
+            return f"committed to {report.committed.branch} as {report.committed.commit}"
         case PlanState.APPLIED:
             return f"applied to {report.project}"
         case PlanState.CANCELLED:
@@ -181,6 +193,7 @@ def print_validations(report: PlanReport) -> None:
     """Print each validation's last verdict, and how many fixes were tried for it."""
     budget = report.plan.budget
     last = last_verdicts(report)
+    waived = report.plan.waived
     for validation in report.plan.validations:
         name, verdict = validation.name, last.get(validation.name)
         word, colour = ("not run", None)
@@ -192,6 +205,10 @@ def print_validations(report: PlanReport) -> None:
             colour = "yellow" if colour == "red" else colour
         elif tried := budget.fixes.get(name):
             facts.append(f"{tried} of {budget.validation_retry_limit} retries used")
+        if name in waived:
+            facts.append(f"waived: {waived[name]}")
+        if verdict is not None and verdict.known:
+            facts.append(f"{len(verdict.known)} failed before the plan as well")
         if verdict is not None and verdict.wrote:
             what = "which stays" if _has_none(report) else "which was restored"
             facts.append(f"wrote {', '.join(verdict.wrote)}, {what}")
@@ -223,7 +240,9 @@ def print_asked(report: PlanReport) -> None:
         echo(f"  asks for guidance: no strategy was made: {question['why']}")
     elif question.get("why") == "unsure":
         echo(f"  {confidence_line(report)}")
-        echo("  asks: is this fix right? `yes` continues with it, any other answer stops the plan")
+        echo("  asks: is this fix right? `yes` continues with it, `no` undoes the step")
+    elif question.get("undone"):
+        echo(f"  asks: step {question['undone']} is undone; what should the plan do instead?")
     elif wanted_by(report.question) is Wanted.APPROVAL:
         echo("  asks: may the plan do this? `yes` approves exactly this")
     elif wanted_by(report.question) is Wanted.GUIDANCE:
@@ -258,6 +277,9 @@ def print_history(report: PlanReport) -> None:
     echo(f"instruction: {plan.instruction}")
     for made in plan.strategies:
         _print_strategizing(made)
+    for amended in plan.amendments:
+        said = f' ("{amended.text}")' if amended.text else ""
+        echo(f"a person changed the plan: {'; '.join(amended.what) or 'guidance'}{said}")
     for result in plan.deeds:
         _print_result(result)
     for attempt in report.attempts:
@@ -286,7 +308,8 @@ def _print_strategizing(made: Strategizing) -> None:
 
 def _print_result(result: StepResult) -> None:
     what = result.refused or f"changed {', '.join(result.files) or 'nothing'}"
-    kept = "all its edits were dropped: " if result.refused else ""
+    dropped = "all its edits were dropped: "
+    kept = dropped if result.refused else "undone: " if result.undone else ""
     echo(f"step {result.step} by {result.actor}: {kept}{what}")
 
 

@@ -25,7 +25,7 @@ from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import Action, History, Why, confidence_in, is_yes, repair
 from runtrue.receipt import Receipt, hash_of, make_receipt
-from runtrue.record_format import recorded_request
+from runtrue.record_format import as_recorded, recorded_request
 from runtrue.sandbox import Isolation, SelfRunning
 
 
@@ -89,7 +89,7 @@ def prepare_run(run: RunRow, home: Home) -> Segment:
         assert status is not None  # noqa: S101 - `repair` ends with one that has
         return status, report_of(state, status)
 
-    return Segment(work, state=state, take_over=context.sandbox.take_over)
+    return Segment(as_recorded(run, work), state=state, take_over=context.sandbox.take_over)
 
 
 # -- the steps at both ends ---------------------------------------------------------------------

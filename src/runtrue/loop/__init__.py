@@ -71,7 +71,14 @@ if TYPE_CHECKING:
     from runtrue.loop.fault import Fault, fault_of_exception, fault_of_status
     from runtrue.loop.finding import Finding, JudgedBy, Location, Mode, Outcome, Verdict
     from runtrue.loop.fingerprint import fingerprint, normalise
-    from runtrue.loop.hand_over import EXPIRED, answer_of, take_back
+    from runtrue.loop.hand_over import (
+        AMEND,
+        EXPIRED,
+        AmendedByPerson,
+        amendable,
+        answer_of,
+        take_back,
+    )
     from runtrue.loop.history import (
         COUNTED,
         Answer,
@@ -99,6 +106,7 @@ if TYPE_CHECKING:
         MaxTime,
         RetryLimit,
     )
+    from runtrue.loop.redact import redacted_verdict
     from runtrue.loop.repair import repair
     from runtrue.loop.requirements import MATCH, CodeType, Requirement, Requirements
     from runtrue.loop.seams import (
@@ -144,7 +152,7 @@ __all__ = lazy_exports(
         "fault": "Fault fault_of_exception fault_of_status",
         "finding": "Finding JudgedBy Location Mode Outcome Verdict",
         "fingerprint": "fingerprint normalise",
-        "hand_over": "EXPIRED answer_of take_back",
+        "hand_over": "AMEND EXPIRED AmendedByPerson amendable answer_of take_back",
         "history": (
             "COUNTED Answer Attempt Fix FixPart History Hunk Reason Rejection Revision Skip Spent"
         ),
@@ -155,6 +163,7 @@ __all__ = lazy_exports(
         "profile": (
             "DEFAULT_PROFILE PROFILES AnswerWithin AutomationProfile MaxCost MaxTime RetryLimit"
         ),
+        "redact": "redacted_verdict",
         "repair": "repair",
         "requirements": "MATCH CodeType Requirement Requirements",
         "seams": (

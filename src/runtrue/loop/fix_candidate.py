@@ -73,6 +73,10 @@ async def fix_candidate(run: Run, workshop: Workshop, state: RepairState) -> boo
     return True
 
 
+#: The fixer that is the command of the step itself.
+_DOER = "command"
+
+
 async def climb_ladder(workshop: Workshop, inputs: FixInputs) -> Fix:
     """Let each fixer in turn edit the candidate, and return what they made of it."""
     return await _Climb(workshop, inputs).run()
@@ -107,6 +111,9 @@ class _Climb:
             fixer, mine = taken
             part, candidate = await self._climb(fixer, mine, candidate, left_time)
             parts.append(part)
+            if part.outside and fixer.name == _DOER:
+                # Who did the step says what it needs: others would get around that.
+                break
             if part.files:
                 left = tuple(finding for finding in left if finding not in mine)
             if not left:

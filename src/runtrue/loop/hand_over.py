@@ -27,6 +27,25 @@ EXPIRED = {"expired": True}
 DONE_ANSWER = "done"
 
 
+#: The key of an answer that changes the task itself.
+AMEND = "amend"
+
+
+class AmendedByPerson(Exception):
+    """A person changed the task itself: the loop around the repair goes on from there."""
+
+    def __init__(self, said: dict[str, Any]) -> None:
+        super().__init__("a person changed the task")
+        self.said = said
+
+
+def amendable(answer: Any) -> Any:
+    """Return the answer of a person. Raises AmendedByPerson for one that changes the task."""
+    if isinstance(answer, dict) and AMEND in answer:
+        raise AmendedByPerson(answer)
+    return answer
+
+
 async def ask_person(run: Run, workshop: Workshop, state: RepairState) -> bool:
     """Leave the best candidate in the sandbox and wait for a person; False if none answered.
 
@@ -49,7 +68,7 @@ async def ask_person(run: Run, workshop: Workshop, state: RepairState) -> bool:
             "acceptable": workshop.policy.acceptable and history.best.works,
         },
     )
-    if answer == EXPIRED:
+    if amendable(answer) == EXPIRED:
         state.decision = replace(
             decision, action=Action.STOP, why=Why.UNANSWERED, status=RunState.FAILED
         )
@@ -74,7 +93,7 @@ async def ask_whether_right(run: Run, workshop: Workshop, state: RepairState) ->
         "sandbox": offer.sandbox,
         "alternatives": len(history.latest.alternatives),
     }
-    answer = await run.ask("ask_whether_right", question)
+    answer = amendable(await run.ask("ask_whether_right", question))
     if answer == EXPIRED:
         state.decision = replace(
             decision, action=Action.STOP, why=Why.UNANSWERED, status=RunState.FAILED

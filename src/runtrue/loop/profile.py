@@ -13,6 +13,7 @@ _WEEK = 7 * 86_400.0
 RetryLimit = Annotated[int, Meta(ge=0, le=100)]
 MaxCost = Annotated[float, Meta(gt=0, le=1_000_000, title="US dollars")]
 MaxTime = Annotated[float, Meta(gt=0, le=604_800)]
+ConfidenceFloor = Annotated[float, Meta(ge=0, le=1)]
 #: Up to a year.
 AnswerWithin = Annotated[float, Meta(ge=0, le=31_536_000)]
 
@@ -39,6 +40,8 @@ class AutomationProfile:
     max_cost: MaxCost | None = None
     #: Seconds for all actors, validations and fixes together.
     max_time: MaxTime = 3_600.0
+    #: The least confidence with which a step or a fix counts unasked; none: that of `[policy]`.
+    confidence_floor: ConfidenceFloor | None = None
     #: Commands of a strategy that a machine made need approval.
     approve_commands: bool = True
     #: Steps that say they need the network need approval.

@@ -11,12 +11,21 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.loop import AutomationProfile, Bounds
+    from runtrue.plan.amend import leave_note
+    from runtrue.plan.amendment import Amendment, PlanCorrection
+    from runtrue.plan.answers import answer_for, correct_plan, roll_back
+    from runtrue.plan.apply_target import ApplyTarget
+    from runtrue.plan.commit_plan import demand_target
     from runtrue.plan.context import PlanContext
     from runtrue.plan.events import (
         ApplyRefused,
         ApplyRenewed,
+        BaselineFinished,
+        BaselineStarted,
         FixSucceeded,
+        PlanAmended,
         PlanApplied,
+        PlanCommitted,
         StepDone,
         StepFailed,
         StepRefused,
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
     from runtrue.plan.plan_status import (
         Standing,
         Wanted,
-        answer_for,
         expire,
         must_be_complete,
         must_be_open,
@@ -66,11 +74,16 @@ __all__ = lazy_exports(
     __name__,
     {
         "=runtrue.loop": "AutomationProfile Bounds",
+        "amend": "leave_note",
+        "amendment": "Amendment PlanCorrection",
+        "answers": "answer_for correct_plan roll_back",
+        "apply_target": "ApplyTarget",
+        "commit_plan": "demand_target",
         "context": "PlanContext",
         "events": (
-            "ApplyRefused ApplyRenewed FixSucceeded PlanApplied StepDone StepFailed "
-            "StepRefused StepStarted StrategizeFinished StrategizeStarted StrategyRevised "
-            "StrategyRevisionStarted"
+            "ApplyRefused ApplyRenewed BaselineFinished BaselineStarted FixSucceeded PlanAmended "
+            "PlanApplied PlanCommitted StepDone StepFailed StepRefused StepStarted "
+            "StrategizeFinished StrategizeStarted StrategyRevised StrategyRevisionStarted"
         ),
         "execute_step": "STEP",
         "loop": "prepare_plan start_plan",
@@ -79,7 +92,7 @@ __all__ = lazy_exports(
         "plan_file": "load_plan_file plan_file_schema",
         "plan_request": "plan_use",
         "plan_status": (
-            "Standing Wanted answer_for expire must_be_complete must_be_open "
+            "Standing Wanted expire must_be_complete must_be_open "
             "must_not_be_applied standing_of wanted_by"
         ),
         "progress": "StepResult Strategizing",

@@ -8,8 +8,9 @@ from typing import Any
 
 from runtrue.flow import RunRow
 from runtrue.home import Home
-from runtrue.loop import Bounds, History, RepairState, Why
+from runtrue.loop import Bounds, Confidence, History, RepairState, Verdict, Why
 from runtrue.memory import DebugMemory
+from runtrue.plan.apply_target import ApplyTarget, CommitResult
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.progress import Chapter, Progress, Proposed
 from runtrue.plan.states import Happening
@@ -24,7 +25,12 @@ class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
     @classmethod
     def of(cls, run: RunRow, request: PlanRequest, home: Home) -> PlanContext:
         """Return the context of a recorded plan."""
-        project, where = Path(request.project), home.sandbox(run.id)
+        return cls.made(run.id, request, home)
+
+    @classmethod
+    def made(cls, run_id: str, request: PlanRequest, home: Home) -> PlanContext:
+        """Return the context of a plan by its id."""
+        project, where = Path(request.project), home.sandbox(run_id)
         isolation = Isolation(request.isolation)
         sandbox: GitSandbox | UsersTree
         if request.sandbox == "none":
@@ -40,13 +46,18 @@ class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
                 where,
                 project,
                 kind=request.sandbox,
-                branch=f"runtrue/plan-{run.id}",
+                branch=f"runtrue/plan-{run_id}",
                 pass_environment=request.pass_environment,
                 judges=request.judges,
                 isolation=isolation,
             )
         redact = redactor_of(request, [validation.env for validation in request.validations])
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
+        return cls(run_id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
+
+    @property
+    def notes(self) -> Path:
+        """The file of what people say while the plan is at work."""
+        return self.home.path / "notes" / f"{self.run_id}.jsonl"
 
 
 #: The diff of each fix that was tried, by the candidates before and after it.
@@ -62,6 +73,12 @@ class PlanRun(RepairState):
     progress: Progress = field(default_factory=Progress)
     #: A step, or the whole, is being validated and fixed.
     in_chapter: bool = False
+    #: What the required validations said before the first step.
+    baseline: tuple[Verdict, ...] = ()
+    #: The candidate before each step that was done.
+    checkpoints: dict[str, str] = field(default_factory=dict)
+    #: How many notes of people were taken up.
+    notes_read: int = 0
     #: Why the plan failed, where no decision says so.
     why: Why | None = None
     #: Steps that may take the place of one.
@@ -75,6 +92,9 @@ class PlanRun(RepairState):
     sandbox: str | None = None
     #: Files, and how much, that somebody edited outside of the bounds.
     edited: dict[str, Any] = field(default_factory=dict)
+    #: Where the result goes, if not into the user's files alone.
+    target: ApplyTarget | None = None
+    committed: CommitResult | None = None
     #: The plan is validated once more before it is applied.
     applying: bool = False
 
@@ -92,6 +112,31 @@ class PlanRun(RepairState):
     def step_bounds(self) -> Bounds:
         """The bounds of what is being done."""
         return self.bounds or Bounds()
+
+    @property
+    def has_more_steps(self) -> bool:
+        """True if steps are left after the one that is being done."""
+        progress = self.progress
+        leaves = [step.id for step, _ in progress.strategy.leaves()] if progress.strategy else []
+        return any(not progress.is_over(one) and one != progress.step for one in leaves)
+
+    def new_history(self, begun_with: Confidence | None = None) -> History:
+        """Return the empty history of a chapter, to be compared with the baseline.
+
+        Tests in files that the plan itself changes may come to have other names, or to go.
+        """
+        kept = (result for result in self.progress.results if not result.undone)
+        changed = {file for result in kept for file in result.files}
+        before = tuple(
+            replace(v, cases={c: o for c, o in v.cases.items() if c.split("::")[0] not in changed})
+            for v in self.baseline
+        )
+        return History(
+            before=before,
+            earlier=self.progress.spent,
+            is_later=self.progress.is_later,
+            begun_with=begun_with,
+        )
 
     def open_chapter(self, history: History) -> None:
         """Begin to validate a step, or the whole."""

@@ -8,14 +8,16 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from runtrue.errors import SandboxError
 from runtrue.flow import Run, emit
 from runtrue.loop import (
     EXPIRED,
     PERSON,
     Bounds,
-    History,
     Why,
+    amendable,
     bounds_violation,
     check_candidate,
     guard_edit,
@@ -23,6 +25,8 @@ from runtrue.loop import (
     readable,
 )
 from runtrue.plan.answers import answer_text
+from runtrue.plan.apply_target import ApplyTarget
+from runtrue.plan.commit_plan import commit, find_branch, merge_onto
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
 from runtrue.plan.fix_history import fix_diffs, tried_fixes
@@ -79,6 +83,13 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     while True:
         if is_offered and not await is_to_be_applied(run, plan):
             return False
+        target = plan.target
+        if target is not None and not target.commit:
+            if await leave_on_branch(run, context, plan, target):
+                return True
+            is_offered = True
+            continue
+        checked_out = await find_branch(run, context) if target else None
         applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
         plan.advance(Happening.STARTED)
         if applied.merged is not None:
@@ -90,24 +101,53 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
             plan.applying = True
             return False
         if applied.refused is None:
+            if checked_out is not None:
+                await commit(run, context, plan, checked_out, is_checked_out=True)
             plan.advance(Happening.APPLIED)
             return True
         plan.advance(Happening.REFUSED, refused=applied.refused)
         is_offered = True
 
 
+async def leave_on_branch(
+    run: Run, context: PlanContext, plan: PlanRun, target: ApplyTarget
+) -> bool:
+    """Commit the result on a branch; False if that was refused, and the plan stays complete.
+
+    The user's files stay as they are. What was merged is validated first, as for `apply`.
+    """
+    merged = await merge_onto(run, context, plan, target)
+    plan.advance(Happening.STARTED)
+    refused = merged.refused
+    if refused is None and merged.branch is not None:
+        states, name = (merged.base, merged.candidate), merged.branch.name
+        if merged.candidate != plan.candidate:
+            if not await validate_merged(run, context, plan, states, f"what is in {name}"):
+                return False
+            plan.advance(Happening.STARTED)
+        plan.origin, plan.candidate = states
+        done = await commit(run, context, plan, merged.branch, is_checked_out=False)
+        refused = done.refused
+    plan.advance(Happening.APPLIED if refused is None else Happening.REFUSED, refused=refused)
+    return refused is None
+
+
 async def validate_merged(
-    run: Run, context: PlanContext, plan: PlanRun, merged: tuple[str, str]
+    run: Run,
+    context: PlanContext,
+    plan: PlanRun,
+    merged: tuple[str, str],
+    whose: str = "what you have changed meanwhile",
 ) -> bool:
     """Run every validation on the merged candidate; True if it is to be applied.
 
     Otherwise the plan stays complete as it was, so that it can be applied to other files.
     """
-    workshop, progress = workshop_of(context), plan.progress
+    workshop = workshop_of(context, plan)
     before = plan.base, plan.candidate
     plan.origin, plan.candidate = merged
     plan.since = None
-    plan.open_chapter(History(earlier=progress.spent, is_later=progress.is_later))
+    plan.open_chapter(plan.new_history())
     await check_candidate(run, workshop, plan)
     latest = plan.history.latest
     plan.close_chapter()
@@ -116,7 +156,7 @@ async def validate_merged(
         plan.origin, plan.candidate = before
     plan.diff = await run.step("merged", partial(_leave, context), plan.base, plan.candidate)
     failed = ", ".join(verdict.check for verdict in latest.verdicts if verdict.blocks)
-    refused = f"not applied: {failed} fails together with what you have changed meanwhile"
+    refused = f"not applied: {failed} fails together with {whose}"
     plan.advance(Happening.REFUSED, refused=None if is_passed else refused)
     return is_passed
 
@@ -194,7 +234,7 @@ async def approve_edits(run: Run, plan: PlanRun) -> Approval:
 
     A yes is for exactly this content; after anything else, it is looked at again.
     """
-    answer = await run.ask("approve_edits", {"approve": "edits", **plan.edited})
+    answer = amendable(await run.ask("approve_edits", {"approve": "edits", **plan.edited}))
     if answer == EXPIRED:
         plan.why = Why.UNANSWERED
         plan.advance(Happening.FAILED)
@@ -221,10 +261,14 @@ async def is_to_be_applied(run: Run, plan: PlanRun) -> bool:
     }
     if plan.self_running:
         question["self_running"] = plan.self_running
-    answer = await run.ask("offer", question)
+    answer = amendable(await run.ask("offer", question))
     if isinstance(answer, dict) and "candidate" in answer:
         plan.candidate = answer["candidate"]
         return False
+    if isinstance(answer, dict) and "apply" in answer:
+        plan.target = msgspec.convert(answer["apply"], ApplyTarget)
+        return True
+    plan.target = None
     return answer_text(answer) == "apply"
 
 

@@ -19,6 +19,28 @@ class StrategizeFinished(Event):
     failure: str | None
 
 
+class BaselineStarted(Event):
+    """The required validations are run before the first step."""
+
+    validations: tuple[str, ...]
+
+
+class BaselineFinished(Event):
+    """They have run; what failed is known, with how many findings.
+
+    What was cut off, since it took half of the plan's time, is not.
+    """
+
+    failed: dict[str, int]
+    cut_off: tuple[str, ...] = ()
+
+
+class PlanAmended(Event):
+    """A person has changed the plan."""
+
+    what: tuple[str, ...]
+
+
 class StepStarted(Event):
     """An actor begins a step."""
 
@@ -89,6 +111,16 @@ class ApplyRefused(Event):
 class ApplyRenewed(Event):
     """The user changed files meanwhile, so that the result is validated with them first."""
 
+    files: tuple[str, ...]
+
+
+class PlanCommitted(Event):
+    """The result is a commit on a branch."""
+
+    journal_name = "committed"
+
+    branch: str
+    commit: str
     files: tuple[str, ...]
 
 

@@ -15,7 +15,6 @@ from runtrue.loop import (
     EditRules,
     Fault,
     Finding,
-    History,
     Mode,
     Refused,
     Spent,
@@ -85,13 +84,14 @@ async def execute_step(run: Run, context: PlanContext, plan: PlanRun) -> bool:
         approved=progress.approved,
         left=context.request.profile.max_time - progress.spent.seconds,
     )
+    plan.checkpoints.setdefault(inputs.step.id, plan.candidate)
     side_effect = agent.once and agent.command is not None
     done = await run.step("act", partial(act, context), inputs, side_effect=side_effect)
     result = done.result
     spent = progress.spent.plus(Spent(seconds=result.seconds, cost=cost_of(result.usage)))
     plan.advance(results=(*progress.results, result), spent=spent)
     plan.candidate = done.candidate
-    history = History(earlier=spent, is_later=progress.is_later, begun_with=result.confidence)
+    history = plan.new_history(result.confidence)
     plan.open_chapter(history)
     if done.finding is None:
         return True

@@ -1,7 +1,7 @@
 """A plan, from its instruction to what is applied: strategize, execute step by step, deliver.
 
 What a person must say is asked for with `run.ask`, which parks the run; the command line answers
-with `plan execute`, `plan answer` and `plan apply`.
+with `plan execute`, `plan answer`, `plan correct`, `plan rollback` and `plan apply`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import msgspec
 
 from runtrue.flow import Journal, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
+from runtrue.loop import AMEND, AmendedByPerson, Spent, amendable
+from runtrue.plan.amend import amend, ask_instead, unread_notes
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.deliver import deliver
 from runtrue.plan.execute_step import execute_step
@@ -24,8 +26,9 @@ from runtrue.plan.plan import KIND, PlanRequest
 from runtrue.plan.states import Happening, PlanState
 from runtrue.plan.strategists import strategist_of
 from runtrue.plan.strategize import make_strategy
+from runtrue.plan.validation import baseline_verdicts
 from runtrue.plan.workshop import workshop_of
-from runtrue.record_format import recorded_request
+from runtrue.record_format import as_recorded, recorded_request
 
 #: How much of an instruction is shown in lists of runs.
 _SHOWN_TITLE = 80
@@ -33,23 +36,51 @@ _SHOWN_TITLE = 80
 
 async def execute_plan(run: Run, context: PlanContext, plan: PlanRun) -> None:
     """Make the strategy, do and validate its steps, and apply the result."""
-    profile = context.request.profile
-    if await make_strategy(run, context, plan):
-        if not profile.auto_execute:
-            await run.ask("begin", {"begin": True})
-        await open_sandbox(run, context, plan)
-        is_done = False
-        while not is_done:
+    is_done = not await make_strategy(run, context, plan)
+    while not is_done:
+        try:
+            await begin(run, context, plan)
             await execute_steps(run, context, plan)
             await learn(run, context, plan)
             is_done = await deliver(run, context, plan)
+        except AmendedByPerson as amended:
+            context = await amend(run, context, plan, amended.said)
     await end(run, context, plan)
+
+
+async def begin(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Wait for `plan execute`, where that is wanted, and make the sandbox and the baseline."""
+    if plan.progress.position.state is not PlanState.QUEUED:
+        return
+    is_rolled_back = bool(plan.candidate)
+    if is_rolled_back or not context.request.profile.auto_execute:
+        amendable(await run.ask("begin", {"begin": True}))
+    if not is_rolled_back:
+        await open_sandbox(run, context, plan)
+    plan.advance(Happening.STARTED)
+    if not is_rolled_back:
+        await run_baseline(run, context, plan)
+
+
+async def read_notes(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Take up what a person has said while the plan was at work, before the next step."""
+    notes = await run.step("notes", partial(unread_notes, context), plan.notes_read)
+    if notes:
+        raise AmendedByPerson({AMEND: notes[0], "note": plan.notes_read})
+
+
+async def run_baseline(run: Run, context: PlanContext, plan: PlanRun) -> None:
+    """Run every required validation on the files as they are before the first step."""
+    work = partial(baseline_verdicts, context.request, context.sandbox, context.redact)
+    baseline = await run.step("baseline", work, plan.candidate)
+    plan.baseline = baseline.verdicts
+    plan.advance(spent=plan.progress.spent.plus(Spent(seconds=baseline.seconds)))
 
 
 async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
     """Do and validate one step after another, then the whole, as far as that goes."""
     request, profile = context.request, context.request.profile
-    workshop = workshop_of(context)
+    workshop = workshop_of(context, plan)
     orchestrator = FixThenRevalidateOrchestrator(
         workshop,
         strategist_of(request, context.redact),
@@ -57,11 +88,16 @@ async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
         approves_revisions=not (profile.auto_strategize and profile.auto_strategy_revision),
     )
     while True:
+        await read_notes(run, context, plan)
         match pick_next(plan, workshop.policy):
             case Next.STEP:
                 is_done = await execute_step(run, context, plan)
-            case Next.WHOLE:
+            case Next.VALIDATE | Next.WHOLE:
                 is_done = True
+            case Next.INSTEAD if await ask_instead(run, plan):
+                continue
+            case Next.INSTEAD:
+                return
             case Next.COMPLETE | Next.SPENT:
                 return
         # A step that was refused has its verdict already.
@@ -75,7 +111,6 @@ async def open_sandbox(run: Run, context: PlanContext, plan: PlanRun) -> None:
     opened = await run.step("open", partial(_open, context))
     plan.candidate, plan.prefix, plan.sandbox = opened
     plan.origin = plan.candidate
-    plan.advance(Happening.STARTED)
 
 
 def _open(context: PlanContext) -> tuple[str, str, str]:
@@ -125,4 +160,4 @@ def prepare_plan(run: RunRow, home: Home) -> Segment:
         status = RunState.PASSED if is_applied else RunState.FAILED
         return status, report_of(plan, status)
 
-    return Segment(work, state=plan, take_over=context.sandbox.take_over)
+    return Segment(as_recorded(run, work), state=plan, take_over=context.sandbox.take_over)

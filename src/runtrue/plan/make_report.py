@@ -43,6 +43,8 @@ def report_of(
     why: str | None = plan.why or (decision.why if decision else None)
     if question is not None and question.question.get("approve") == "edits":
         why = "edited"
+    if question is not None and "undone" in question.question:
+        why = Why.DECLINED
     histories = [chapter.history for chapter in chapters]
     passed = [one for one in histories if one.attempts and one.latest.passed]
     sure = filter(None, (confidence_in(one, one.latest) for one in passed))
@@ -63,11 +65,14 @@ def report_of(
             automation_profile=request.profile,
             validation_retry_limit=request.retry_limit,
             validations=tuple(request.validations),
+            baseline=tuple(_verdict(verdict) for verdict in plan.baseline),
             strategy=progress.strategy,
             steps=tuple(_step(progress, depth, step) for depth, step in _steps(progress)),
             deeds=progress.results,
             strategies=progress.strategies,
             guidance=tuple(progress.guidance(plan.open_history)),
+            amendments=progress.amendments,
+            waived=progress.waived,
             budget=_budget(plan),
             metadata=metadata(plan),
         ),
@@ -87,6 +92,7 @@ def report_of(
         patch_root=plan.patch_root,
         self_running=plan.self_running,
         applied=position.state is PlanState.APPLIED,
+        committed=plan.committed,
         refused=progress.refused,
         sandbox=plan.sandbox,
         isolation=Isolation(request.isolation).record,
@@ -183,6 +189,7 @@ def _verdict(verdict: Verdict) -> PlanVerdict:
         cases=dict(Counter(verdict.cases.values())),
         exit_code=verdict.exit_code,
         seconds=round(verdict.seconds, 3),
+        known=verdict.known,
         wrote=verdict.wrote,
         judged_by=verdict.judged_by,
     )
@@ -213,7 +220,7 @@ def step_state(progress: Progress, step: Step) -> StepState:
     for state in (StepState.FAILED, StepState.PROCESSING):
         if state in below:
             return state
-    if below == {StepState.DONE}:
+    if all(state.is_over for state in below):
         return StepState.DONE
     return StepState.PROCESSING if StepState.DONE in below else StepState.PENDING
 

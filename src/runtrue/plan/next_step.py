@@ -14,7 +14,6 @@ from runtrue.loop import (
     Bounds,
     Budget,
     Decision,
-    History,
     Mode,
     Policy,
     Why,
@@ -30,6 +29,10 @@ class Next(StrEnum):
     """What a plan does next."""
 
     STEP = "step"
+    #: A step that is done already is validated: a person has changed what it is held to.
+    VALIDATE = "validate"
+    #: A person said no to a step, and is asked what to do instead.
+    INSTEAD = "instead"
     #: Every validation is run on the whole.
     WHOLE = "whole"
     COMPLETE = "complete"
@@ -47,7 +50,7 @@ def pick_next(plan: PlanRun, policy: Policy) -> Next:
     plan.advance(step=step.id if step else None)
     progress = plan.progress
     is_complete = step is None and is_proved(plan) and _all_ran(plan)
-    history = History(earlier=progress.spent, is_later=progress.is_later)
+    history = plan.new_history()
     why = what_is_spent(Budget.left(policy, history))
     # What is complete costs nothing more, but a plan that took too long is never complete.
     if why is Why.TIME_SPENT or (why is not None and not is_complete):
@@ -58,21 +61,38 @@ def pick_next(plan: PlanRun, policy: Policy) -> Next:
         return Next.SPENT
     if is_complete:
         return Next.COMPLETE
+    state = progress.states.get(progress.step or "")
+    if state is StepState.UNDONE:
+        return Next.INSTEAD
+    is_kept = state is StepState.PROCESSING and is_result_kept(plan)
     plan.progress = progress.with_state(progress.step, StepState.PROCESSING)
     bounds = approved_deletes(bounds, progress, plan.request.profile)
     plan.bounds = rooted(bounds, plan.prefix)
     # Only what watches the change of a step is run after it; at the end, everything is.
     plan.since = plan.candidate if step else None
-    plan.redo = step.command if step else _last_command(progress)
+    if step and is_kept:
+        plan.since = plan.checkpoints[step.id]
+    fixing = step.command if step and step.fixes else None
+    plan.redo = fixing if step else _last_command(progress)
     plan.open_chapter(history)
-    return Next.STEP if step else Next.WHOLE
+    if step is None:
+        return Next.WHOLE
+    return Next.VALIDATE if is_kept else Next.STEP
+
+
+def is_result_kept(plan: PlanRun) -> bool:
+    """True if the current step was done, and what it did is in the candidate."""
+    step_id = plan.progress.step
+    results = [r for r in plan.progress.results if r.step == step_id and not r.undone]
+    return bool(results) and results[-1].refused is None and step_id in plan.checkpoints
 
 
 def _last_command(progress: Progress) -> str | None:
-    """The command that was run last: what fails only at the end is for it to fix."""
-    done = {result.step for result in progress.results if result.refused is None}
+    """The last command that can fix what it did: what fails only at the end is for it."""
+    kept = (one for one in progress.results if one.refused is None and not one.undone)
+    done = {result.step for result in kept}
     leaves = progress.strategy.leaves() if progress.strategy else ()
-    commands = [step.command for step, _ in leaves if step.command and step.id in done]
+    commands = [step.command for step, _ in leaves if step.fixes and step.id in done]
     return commands[-1] if commands else None
 
 

@@ -83,8 +83,8 @@ class FixThenRevalidateOrchestrator:
                     return Validated.REVISED
                 case Revised.APPROVED:
                     # Those who approve may have edited the files as well.
-                    await keep_edits(run, self._workshop, plan)
-                    adopt_revision(plan)
+                    is_edited = await keep_edits(run, self._workshop, plan)
+                    adopt_revision(plan, is_edited=is_edited)
                     return Validated.REVISED
                 case Revised.FAILED:
                     is_checked = True

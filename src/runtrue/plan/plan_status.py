@@ -6,49 +6,18 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
-from runtrue.documents import problem_of_pattern
 from runtrue.errors import PlanError, RunError, SandboxError
 from runtrue.flow import Journal, Question, RunRow, RunState, replay
 from runtrue.home import Home
-from runtrue.loop import EXPIRED, PERSON, Why, guard_edit
+from runtrue.loop import EXPIRED, PERSON, guard_edit
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.fix_history import fix_diffs, tried_fixes
-from runtrue.plan.loop import prepare_plan, request_of
+from runtrue.plan.loop import prepare_plan
 from runtrue.plan.make_report import report_of
-from runtrue.plan.progress import StepState
 from runtrue.plan.report import PlanReport, StepReport, recorded_report
 from runtrue.plan.states import Phase, PlanState
-
-
-class Wanted(StrEnum):
-    """What a plan that is parked waits for."""
-
-    #: The command to execute.
-    BEGIN = "begin"
-    #: The command to apply.
-    APPLY = "apply"
-    #: A person's yes to a strategy, to a revision of it, or to what a step would do.
-    APPROVAL = "approval"
-    #: What a person says about something that the plan cannot do by itself.
-    GUIDANCE = "guidance"
-
-    @property
-    def is_prompt(self) -> bool:
-        """True if it is for `plan answer`, and not for a command of its own."""
-        return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
-
-
-def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
-    """Return what a question is for; nothing without one."""
-    if question is None:
-        return None
-    if question.get("why") in (Why.NEEDS_APPROVAL, Why.UNSURE):
-        return Wanted.APPROVAL
-    by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
-    return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)
+from runtrue.plan.wanted import Wanted, wanted_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +28,12 @@ class Standing:
     report: PlanReport
     question: Question | None
     place: PlanContext
-    #: The candidate that it has come to; none before the sandbox is made.
-    candidate: str | None
+    plan: PlanRun
+
+    @property
+    def candidate(self) -> str | None:
+        """The candidate that it has come to; none before the sandbox is made."""
+        return self.plan.candidate or None
 
     @property
     def wanted(self) -> Wanted | None:
@@ -98,46 +71,18 @@ class Standing:
 
 def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     """Return where a plan stands, out of its replayed steps. Nothing is executed."""
-    request = request_of(run)
-    place = PlanContext.of(run, request, home)
     question = journal.open_question(run.id)
     segment = prepare_plan(run, home)
     plan: PlanRun = segment.state
     asyncio.run(replay(segment.work, journal.load(run.id)))
+    place = PlanContext.of(run, plan.request, home)
     if plan.sandbox is not None and plan.fix_diffs is None:
         # Only a plan that has ended has them on record.
         with suppress(SandboxError):
             plan.fix_diffs = fix_diffs(place.sandbox, tried_fixes(plan), place.redact)
     report = recorded_report(run)
     report = report or report_of(plan, run.state, question=question, error=run.error)
-    return Standing(run, report, question, place, plan.candidate or None)
-
-
-def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return what is recorded when a person says something to a plan.
-
-    Raises PlanError where it waits for nothing of the kind, and for what cannot be meant.
-    """
-    run, wanted = standing.run, standing.wanted
-    if wanted is None or not wanted.is_prompt:
-        raise PlanError(f"plan {run.id} is not waiting for guidance: it is {_place(standing)}")
-    if not text.strip():
-        raise PlanError(f"the guidance is empty; say what plan {run.id} should do")
-    for path in allow:
-        if problem := problem_of_pattern(path):
-            raise PlanError(f"--allow: {problem}")
-    if allow and standing.report.phase is Phase.STRATEGIZE:
-        raise PlanError(
-            "--allow widens the bounds of a step, and there is no strategy yet; say in the "
-            "guidance which files may be changed"
-        )
-    asked = standing.question.question if standing.question else {}
-    if allow and asked.get("approve") == "edits":
-        raise PlanError(
-            f"--allow widens the bounds of a step, and all steps of plan {run.id} are done; say "
-            "`yes`, or put the files back in the sandbox"
-        )
-    return {"text": text.strip(), "allow": list(allow)}
+    return Standing(run, report, question, place, plan)
 
 
 def _place(standing: Standing) -> str:
@@ -184,7 +129,7 @@ def must_be_complete(standing: Standing) -> None:
 
 
 def _is_left(step: StepReport) -> bool:
-    return step.actor is not None and step.state is not StepState.DONE
+    return step.actor is not None and not step.state.is_over
 
 
 def is_expired(run: RunRow, question: Question | None) -> bool:

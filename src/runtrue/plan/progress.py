@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from runtrue.loop import Bounds, Confidence, Finding, History, Spent
+from runtrue.plan.amendment import Amended
 from runtrue.plan.states import FIRST, Happening, Position, transition
 from runtrue.plan.strategy import Step, Strategy
 
@@ -25,6 +26,15 @@ class StepState(StrEnum):
     PROCESSING = "processing"
     DONE = "done"
     FAILED = "failed"
+    #: A person said no to it.
+    UNDONE = "undone"
+    #: A person said that it is not to be done.
+    SKIPPED = "skipped"
+
+    @property
+    def is_over(self) -> bool:
+        """True if nothing is left to do for the step."""
+        return self in (StepState.DONE, StepState.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +53,8 @@ class StepResult:
     seconds: float = 0.0
     usage: dict[str, float] | None = None
     confidence: Confidence | None = None
+    #: A person had it undone.
+    undone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +117,10 @@ class Progress:
     approved: tuple[str, ...] = ()
     #: The findings of the first time, for a step that is done again.
     findings: tuple[Finding, ...] = ()
+    #: What people have changed about the plan itself, oldest first.
+    amendments: tuple[Amended, ...] = ()
+    #: The validations that a person waived, and why.
+    waived: dict[str, str] = field(default_factory=dict)
     #: Why it was not applied, the last time that was wanted.
     refused: str | None = None
 
@@ -126,8 +142,11 @@ class Progress:
     def pending(self) -> tuple[Step, Bounds] | None:
         """The first step that is not done, and its bounds."""
         leaves = self.strategy.leaves() if self.strategy else ()
-        done = StepState.DONE
-        return next(((s, bounds) for s, bounds in leaves if self.states.get(s.id) != done), None)
+        return next(((s, bounds) for s, bounds in leaves if not self.is_over(s.id)), None)
+
+    def is_over(self, step_id: str) -> bool:
+        """True if a step is done, or is not to be done."""
+        return self.states.get(step_id, StepState.PENDING).is_over
 
     @property
     def is_later(self) -> bool:

@@ -9,6 +9,8 @@ from msgspec import UNSET, UnsetType
 
 from runtrue.flow import RunRow
 from runtrue.loop import AutomationProfile, Finding, Fix, JudgedBy, Mode, Reason
+from runtrue.plan.amendment import Amended
+from runtrue.plan.apply_target import CommitResult
 from runtrue.plan.plan import Validation
 from runtrue.plan.progress import StepResult, StepState, Strategizing
 from runtrue.plan.states import Phase, PlanState
@@ -42,6 +44,8 @@ class PlanVerdict:
     cases: dict[str, int] = field(default_factory=dict)
     exit_code: int | None = None
     seconds: float = 0.0
+    #: What failed before the first step as well, and never blocks.
+    known: tuple[Finding, ...] = ()
     #: Files of the candidate that the validation wrote, though it was only to look.
     wrote: tuple[str, ...] = ()
     #: What the verdict rests on: how far a candidate could forge it.
@@ -126,11 +130,16 @@ class PlanDetails:
     automation_profile: AutomationProfile | None = None
     validation_retry_limit: int = 0
     validations: tuple[Validation, ...] = ()
+    #: What the required validations said before the first step.
+    baseline: tuple[PlanVerdict, ...] = ()
     strategy: Strategy | None = None
     steps: tuple[StepReport, ...] = ()
     deeds: tuple[StepResult, ...] = ()
     strategies: tuple[Strategizing, ...] = ()
     guidance: tuple[str, ...] = ()
+    #: What people have changed about the plan, and the reasons of validations that they waived.
+    amendments: tuple[Amended, ...] = ()
+    waived: dict[str, str] = field(default_factory=dict)
     budget: PlanBudget = PlanBudget()
     metadata: PlanMetadata = PlanMetadata()
 
@@ -172,6 +181,8 @@ class PlanReport:
     #: Changed files that run by themselves once they are applied, and what runs them.
     self_running: tuple[SelfRunning, ...] = ()
     applied: bool = False
+    #: The branch and the commit that it became, where that was wanted.
+    committed: CommitResult | None = None
     refused: str | None = None
     sandbox: str | None = None
     isolation: IsolationRecord | None = None

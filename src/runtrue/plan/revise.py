@@ -23,6 +23,7 @@ from runtrue.loop import (
     Spent,
     Why,
     Workshop,
+    amendable,
     answer_of,
     as_pattern,
     guard_edit,
@@ -33,6 +34,7 @@ from runtrue.loop import (
 from runtrue.plan.answers import answer_text
 from runtrue.plan.context import PlanRun
 from runtrue.plan.events import StrategyRevised, StrategyRevisionStarted
+from runtrue.plan.next_step import is_result_kept
 from runtrue.plan.progress import (
     DELETED,
     Progress,
@@ -44,7 +46,7 @@ from runtrue.plan.progress import (
 )
 from runtrue.plan.seams import Strategist, Strategized, StrategyTask, least
 from runtrue.plan.states import Happening
-from runtrue.plan.strategy import Step, Strategy
+from runtrue.plan.strategy import Actor, Step, Strategy
 
 #: How many findings are noted with a revision.
 _SHOWN = 5
@@ -146,7 +148,7 @@ async def _ask_approval(run: Run, plan: PlanRun, proposed: Proposed) -> Revised:
             "findings": proposed.findings,
         },
     )
-    if answer == EXPIRED:
+    if amendable(answer) == EXPIRED:
         plan.decision = replace(plan.last_decision, why=Why.UNANSWERED)
         return Revised.EXPIRED
     if is_yes(answer_text(answer)):
@@ -159,20 +161,36 @@ async def _ask_approval(run: Run, plan: PlanRun, proposed: Proposed) -> Revised:
     return Revised.REFUSED
 
 
-async def keep_edits(run: Run, workshop: Workshop, plan: PlanRun) -> None:
-    """Take the files as those who approved have left them: the new steps are done on top."""
-    plan.candidate = await run.step("keep_edits", partial(_edited, workshop), plan.candidate)
+async def keep_edits(run: Run, workshop: Workshop, plan: PlanRun) -> bool:
+    """Take the files as those who approved have left them; True if they have edited them."""
+    before = plan.candidate
+    plan.candidate = await run.step("keep_edits", partial(_edited, workshop), before)
+    return plan.candidate != before
 
 
 def _edited(workshop: Workshop, candidate: str) -> str:
     return guard_edit(workshop.sandbox, candidate, PERSON).candidate
 
 
-def adopt_revision(plan: PlanRun) -> None:
-    """Put the new steps in the place of the old ones: they are to be done next."""
+def adopt_revision(plan: PlanRun, *, is_edited: bool = False) -> None:
+    """Put the new steps in the place of the old ones: they are to be done next.
+
+    What a command did is undone first: run again on its own result, it would do it twice. Not where
+    it says that it `fixes` its result, nor where a person has edited that.
+    """
     proposed, history = plan.revision, plan.history
     assert proposed is not None  # noqa: S101 - `revise` has just made it
     plan.revision = None
+    checkpoint = plan.checkpoints.pop(proposed.step.id, None)
+    is_edited = is_edited or _has_edits(history)
+    is_repeated = proposed.step.actor is Actor.COMMAND and not proposed.step.fixes
+    if checkpoint is not None:
+        is_kept = not is_repeated or is_edited or not is_result_kept(plan)
+        if not is_kept:
+            plan.candidate = checkpoint
+        first = next((one.id for one, _ in Strategy(steps=proposed.steps).leaves()), None)
+        if first is not None and is_kept:
+            plan.checkpoints[first] = checkpoint
     plan.close_chapter()
     progress = plan.progress
     strategy = progress.strategy or Strategy()
@@ -185,6 +203,12 @@ def adopt_revision(plan: PlanRun) -> None:
         approved=tuple(dict.fromkeys((*progress.approved, *proposed.approved))),
         spent=history.spent.plus(proposed.spent),
     )
+
+
+def _has_edits(history: History) -> bool:
+    """True if a person has edited the files since the step was done."""
+    fixes = (attempt.fix for attempt in history.attempts if attempt.fix)
+    return any(part.fixer == "human" and part.files for fix in fixes for part in fix.parts)
 
 
 async def _revise(revision: _Revision, inputs: ReviseInputs) -> Strategized:

@@ -48,6 +48,8 @@ class Happening(StrEnum):
     VALIDATED = "validated"
     #: The content was changed after it had been validated.
     CHANGED = "changed"
+    #: Steps were undone, and wait for the command to execute.
+    ROLLED_BACK = "rolled back"
     #: Applying was refused; the content is as good as it was.
     REFUSED = "refused"
     APPLIED = "applied"
@@ -97,6 +99,7 @@ TRANSITIONS: Mapping[Position, Mapping[Happening, Position]] = {
     },
     _at(_E, PlanState.PROCESSING): {
         Happening.REVISED: _at(_E, PlanState.PROCESSING),
+        Happening.ROLLED_BACK: _at(_E, PlanState.QUEUED),
         Happening.PAUSED: _at(_E, PlanState.WAITING),
         Happening.VALIDATED: _at(_A, PlanState.COMPLETE),
         Happening.FAILED: _at(_E, PlanState.FAILED),

@@ -26,6 +26,7 @@ class Step:
     """One thing to do, or, with steps of its own, what they have in common.
 
     `command` is for the actor `command`, and required there. `network` says that it needs one.
+    `fixes` says that the command can be run again on its own result, to fix what is found there.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Step:
     command: str | None = None
     bounds: Bounds = _UNBOUNDED
     network: bool = False
+    fixes: bool = False
     steps: tuple[Step, ...] = ()
 
     @property
@@ -67,6 +69,10 @@ class Strategy:
         """The step of that id."""
         return next((step for _, step in self.all_steps() if step.id == step_id), None)
 
+    def bounds_around(self, step_id: str) -> Bounds:
+        """Return the bounds that hold around a step, its own left out."""
+        return _around(self.steps, self.bounds, step_id) or self.bounds
+
     def replaced(self, step_id: str, steps: tuple[Step, ...]) -> Strategy:
         """Return the same with one step, and all below it, exchanged for others."""
         return replace(self, steps=_replaced(self.steps, step_id, steps))
@@ -79,6 +85,15 @@ def _leaves(steps: tuple[Step, ...], outer: Bounds) -> Iterator[tuple[Step, Boun
             yield step, bounds
         else:
             yield from _leaves(step.steps, bounds)
+
+
+def _around(steps: tuple[Step, ...], outer: Bounds, step_id: str) -> Bounds | None:
+    for step in steps:
+        if step.id == step_id:
+            return outer
+        if found := _around(step.steps, step.bounds.within(outer), step_id):
+            return found
+    return None
 
 
 def _all(steps: tuple[Step, ...], depth: int) -> Iterator[tuple[int, Step]]:

@@ -125,8 +125,15 @@ class _StrategyReader:
             command=command,
             bounds=bounds,
             network=self._flag(members.get("network", False), (*at, "network")),
+            fixes=self._fixes(members, at, actor),
             steps=below,
         )
+
+    def _fixes(self, members: dict[str, Any], at: Pointer, actor: Actor | None) -> bool:
+        fixes = self._flag(members.get("fixes", False), (*at, "fixes"))
+        if fixes and actor is not Actor.COMMAND:
+            self.wrong((*at, "fixes"), "only a step with a `command` has it: others fix anyway")
+        return fixes
 
     def _id(self, value: object, at: Pointer) -> str:
         if not isinstance(value, str) or not _ID.fullmatch(value):
@@ -217,8 +224,7 @@ def step_data(step: Step) -> dict[str, Any]:
     if step.command is not None:
         data["command"] = step.command
     data |= _bounds_data(step.bounds)
-    if step.network:
-        data["network"] = True
+    data |= {flag: True for flag in ("network", "fixes") if getattr(step, flag)}
     if step.steps:
         data["steps"] = [step_data(inner) for inner in step.steps]
     return data

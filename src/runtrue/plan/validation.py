@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from runtrue.checks import CommandCheck, detect_checks, tool_of
 from runtrue.errors import UsageError
+from runtrue.flow import emit
 from runtrue.loop import (
     Check,
+    CheckStarted,
     Finding,
     Mode,
     Verdict,
     Workplace,
+    in_time,
     matches,
     readable,
+    redacted_verdict,
 )
+from runtrue.plan.events import BaselineFinished, BaselineStarted
 from runtrue.plan.plan import PlanRequest, Validation, ValidationKind
 from runtrue.plan.validation_callable import CallableCheck
 from runtrue.plan.validation_gates import CoverageCheck, SecurityCheck, command_check
+from runtrue.redaction import Redactor
 from runtrue.sandbox import JudgeSearch, TreeSandbox, UsersTree
 
+#: Compares a verdict with what was before the plan.
+Compare = Callable[[Verdict, Workplace], Verdict]
 #: What a project has of its own, by the tool; all other checks that it has run tests.
 _KINDS = {"ruff": ValidationKind.LINT, "mypy": ValidationKind.TYPES}
 #: What is looked for, for those that need no command of their own.
@@ -33,13 +43,50 @@ _LOOKED_FOR = {
 }
 
 
-def checks_of(request: PlanRequest, sandbox: TreeSandbox) -> tuple[Check, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineVerdicts:
+    """What the validations said before the first step, and how long that took."""
+
+    verdicts: tuple[Verdict, ...]
+    seconds: float
+
+
+def checks_of(
+    request: PlanRequest, sandbox: TreeSandbox, compare: Compare | None = None
+) -> tuple[Check, ...]:
     """The validations of a plan, each of which leaves the candidate as it was."""
     project = Path(request.project)
     return tuple(
-        ReadOnly(check=_check(settled(validation, project), sandbox), sandbox=sandbox)
+        ReadOnly(
+            check=_check(settled(validation, project), sandbox), sandbox=sandbox, compare=compare
+        )
         for validation in request.validations
     )
+
+
+async def baseline_verdicts(
+    request: PlanRequest, sandbox: TreeSandbox, redact: Redactor, candidate: str
+) -> BaselineVerdicts:
+    """Run the required validations before the first step, for at most half of the plan's time.
+
+    What is cut off then says nothing about what was before.
+    """
+    checks = [check for check in checks_of(request, sandbox) if check.mode is Mode.REQUIRED]
+    emit(BaselineStarted(validations=tuple(check.name for check in checks)))
+    verdicts, cut_off = [], []
+    started = time.monotonic()
+    for check in checks:
+        sandbox.restore(candidate)
+        emit(CheckStarted(check=check.name))
+        left = request.profile.max_time / 2 - (time.monotonic() - started)
+        verdict = await in_time(partial(check.run, sandbox.workplace()), left)
+        if verdict is None:
+            cut_off.append(check.name)
+        else:
+            verdicts.append(redacted_verdict(verdict, redact))
+    failed = {v.check: len(v.findings) for v in verdicts if not v.passed}
+    emit(BaselineFinished(failed=failed, cut_off=tuple(cut_off)))
+    return BaselineVerdicts(verdicts=tuple(verdicts), seconds=time.monotonic() - started)
 
 
 def test_checks(request: PlanRequest) -> tuple[CommandCheck, ...]:
@@ -164,6 +211,7 @@ class ReadOnly:
 
     check: Check
     sandbox: TreeSandbox
+    compare: Compare | None = None
 
     @property
     def name(self) -> str:
@@ -189,7 +237,8 @@ class ReadOnly:
             # Also what is no part of a candidate: nothing is to be left for the next one.
             self.sandbox.restore(before)
         findings = tuple(_told(finding, verdict) for finding in verdict.findings)
-        return replace(verdict, findings=findings, wrote=readable(wrote))
+        verdict = replace(verdict, findings=findings, wrote=readable(wrote))
+        return self.compare(verdict, workplace) if self.compare else verdict
 
 
 def _told(finding: Finding, verdict: Verdict) -> Finding:

@@ -7,18 +7,18 @@ from pathlib import Path
 from runtrue.config import load_config
 from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.loop import Policy, Revise, Workshop
-from runtrue.plan.context import PlanContext
+from runtrue.plan.baseline import BaselineComparison
+from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.diagnosis import PlanAnalyst
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.validation import checks_of, concerns, test_checks
 
 
-def workshop_of(context: PlanContext) -> Workshop:
+def workshop_of(context: PlanContext, plan: PlanRun) -> Workshop:
     """Return what validates and fixes the candidates of a plan."""
     request = context.request
     fixers = FixerSettings(
-        # Those who do steps by a command can be asked to do it again, with what was found.
-        order=(*request.order, "command"),
+        order=(*(["command"] if _has_fixing_command(plan) else []), *request.order),
         memory=context.memory,
         project=context.project,
         judges=request.judges,
@@ -32,7 +32,7 @@ def workshop_of(context: PlanContext) -> Workshop:
     )
     return Workshop(
         sandbox=context.sandbox,
-        checks=checks_of(request, context.sandbox),
+        checks=checks_of(request, context.sandbox, BaselineComparison(plan, context.sandbox)),
         ladder=make_ladder(fixers),
         policy=policy_of(request),
         analyst=PlanAnalyst(),
@@ -42,14 +42,22 @@ def workshop_of(context: PlanContext) -> Workshop:
     )
 
 
+def _has_fixing_command(plan: PlanRun) -> bool:
+    """True if a step's command fixes what it did: the one who did a step is asked first."""
+    strategy = plan.progress.strategy
+    return strategy is not None and any(step.fixes for _, step in strategy.all_steps())
+
+
 def policy_of(request: PlanRequest) -> Policy:
     """The limits of a plan: those of the loop, and what its profile says."""
     profile = request.profile
+    floor = profile.confidence_floor
     limits = {name: getattr(request.limits, name) for name in request.limits.__slots__}
     return Policy(
         **{
             **limits,
             "max_time": profile.max_time,
+            **({} if floor is None else {"confidence_floor": floor}),
             # A fix that breaks another validation is not accepted, and the next one is tried.
             "abort_on_regression": False,
             # Only in a sandbox can what a validation has written be put back, and a fix be undone:

@@ -9,6 +9,16 @@ from runtrue._lazy import lazy_exports
 if TYPE_CHECKING:
     from runtrue.sandbox.apply_rules import RefusedFiles, is_git, leads_outside
     from runtrue.sandbox.base import TreeSandbox
+    from runtrue.sandbox.baseline_files import BaselineFiles
+    from runtrue.sandbox.branch import (
+        Branch,
+        changed_since_head,
+        current_branch,
+        is_branch_name,
+        place_of_branch,
+        stage_as_committed,
+        tip_of,
+    )
     from runtrue.sandbox.environment import allowed, search_path, secret_variables
     from runtrue.sandbox.git_command import ForeignRepository, run_git
     from runtrue.sandbox.isolation import (
@@ -42,6 +52,11 @@ __all__ = lazy_exports(
     {
         "apply_rules": "RefusedFiles is_git leads_outside",
         "base": "TreeSandbox",
+        "baseline_files": "BaselineFiles",
+        "branch": (
+            "Branch changed_since_head current_branch is_branch_name place_of_branch "
+            "stage_as_committed tip_of"
+        ),
         "environment": "allowed search_path secret_variables",
         "git_command": "ForeignRepository run_git",
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",

@@ -12,6 +12,14 @@ from runtrue.sandbox._mover import signature
 from runtrue.sandbox.apply import Applier
 from runtrue.sandbox.apply_rules import RefusedFiles, candidate_violations
 from runtrue.sandbox.base import DEFAULT_ISOLATION, TreeSandbox
+from runtrue.sandbox.branch import (
+    Branch,
+    commit_change,
+    is_same_commit,
+    move_branch,
+    tip_of,
+    tree_at,
+)
 from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
 from runtrue.sandbox.git import Tree, make_readable, remove, remove_special
 from runtrue.sandbox.git_command import run_git
@@ -271,6 +279,44 @@ class GitSandbox(TreeSandbox):
             raise self._conflict([conflict.file], conflict.sides) from conflict
         self.rebase(now)
         return now, merged
+
+    def merge_onto(self, base: str, candidate: str, commit: str) -> tuple[str, str]:
+        """Merge a candidate's change since `base` into a commit of the user's repository.
+
+        Return the state of the commit, and the merged candidate. Raises SandboxError.
+        """
+        users = self._users
+        files = users.changed(base, candidate)
+        found = tree_at(users, self.top, commit, files)
+        try:
+            merged = merge_trees(users, base, found, candidate)
+        except MergeConflict as conflict:
+            shown = f":\n{conflict.sides}" if conflict.sides else ""
+            raise SandboxError(
+                f"not applied: {conflict.file} is another in {commit[:10]}; merge the patch by "
+                f"hand{shown}"
+            ) from conflict
+        self.rebase(found)
+        return found, merged
+
+    def commit_onto(self, branch: Branch, base: str, candidate: str, message: str) -> str:
+        """Commit a candidate's change since `base` on a branch of the user's; return the commit.
+
+        Doing it again, as after a crash, changes nothing. Raises SandboxError where the branch is
+        not where it was, or RefusedFiles.
+        """
+        self.demand_leaving(candidate)
+        states = (base, candidate)
+        commit = commit_change(self._users, self.top, branch.parent, states, message)
+        tip = tip_of(self.top, branch.name)
+        if tip is not None and tip != branch.before and is_same_commit(self.top, tip, commit):
+            return tip
+        if tip != branch.before:
+            raise SandboxError(
+                f"not applied: the branch {branch.name} has changed meanwhile; apply the plan again"
+            )
+        move_branch(self.top, branch.name, commit, branch.before)
+        return commit
 
     def rebase(self, base: str) -> None:
         """Take another state for the one that the candidates are changes of."""

@@ -10,7 +10,7 @@ from runtrue.cli.console import echo
 from runtrue.cli.kinds import RunKind, Shown
 from runtrue.cli.plan_text import next_commands, not_applied, print_history, print_standing
 from runtrue.cli.repair import RepairNarrator, confidence_line
-from runtrue.cli.show import print_diff
+from runtrue.cli.show import counted, print_diff
 from runtrue.errors import PlanError
 from runtrue.flow import Event, Journal, Question, RunParked, RunRow, Segment
 from runtrue.home import Home
@@ -18,8 +18,12 @@ from runtrue.loop import AttemptStarted, FixExhausted
 from runtrue.plan import (
     ApplyRefused,
     ApplyRenewed,
+    BaselineFinished,
+    BaselineStarted,
     FixSucceeded,
+    PlanAmended,
     PlanApplied,
+    PlanCommitted,
     PlanReport,
     PlanState,
     StepDone,
@@ -57,12 +61,22 @@ class PlanNarrator(RepairNarrator):
             case AttemptStarted():
                 self._attempt = "validating" if event.number == 1 else "validating again"
                 line(self._attempt, "bold")
+            case BaselineStarted():
+                self._attempt = "before the first step"
+            case BaselineFinished():
+                for name, count in event.failed.items():
+                    line(f"{name} fails before the first step ({counted(count, 'finding')})", "dim")
+                for name in event.cut_off:
+                    line(f"{name} was cut off before the first step, after half of max_time", "red")
             case StrategizeStarted():
                 doing(f"{event.by} is planning the strategy")
             case StrategizeFinished(failure=None):
                 line(f"strategy by {event.by}", "cyan")
             case StrategizeFinished():
                 line(f"no strategy by {event.by}: {event.failure}", "red")
+            case PlanAmended():
+                for what in event.what:
+                    line(what, "yellow")
             case StepStarted():
                 line(f"step {event.step}: {event.description}", "bold")
                 doing(f"step {event.step}: {event.actor}")
@@ -93,6 +107,8 @@ class PlanNarrator(RepairNarrator):
             case ApplyRenewed():
                 files = ", ".join(event.files)
                 line(f"you changed {files} meanwhile: validating together with that", "yellow")
+            case PlanCommitted():
+                line(f"committed to {event.branch} as {event.commit[:10]}", "green")
             case PlanApplied():
                 line(f"applied: {', '.join(event.files) or 'nothing to change'}", "green")
             case _:

@@ -1,0 +1,36 @@
+"""What a plan that is parked waits for."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from runtrue.loop import Why
+
+
+class Wanted(StrEnum):
+    """What a plan that is parked waits for."""
+
+    #: The command to execute.
+    BEGIN = "begin"
+    #: The command to apply.
+    APPLY = "apply"
+    #: A person's yes to a strategy, to a revision of it, or to what a step would do.
+    APPROVAL = "approval"
+    #: What a person says about something that the plan cannot do by itself.
+    GUIDANCE = "guidance"
+
+    @property
+    def is_prompt(self) -> bool:
+        """True if it is for `plan answer`, and not for a command of its own."""
+        return self in (Wanted.APPROVAL, Wanted.GUIDANCE)
+
+
+def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
+    """Return what a question is for; nothing without one."""
+    if question is None:
+        return None
+    if question.get("why") in (Why.NEEDS_APPROVAL, Why.UNSURE):
+        return Wanted.APPROVAL
+    by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
+    return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)
