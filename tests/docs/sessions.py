@@ -210,15 +210,15 @@ SESSIONS = {
         Session(
             "tutorial-workflow",
             "people",
-            {"users/ada": '{"login": "ada", "bio": "Wrote the first program.", "repos": 3}\n'},
+            {"users/ada.json": '{"login": "ada", "bio": "Wrote the first program.", "repos": 3}\n'},
             (
-                "cat users/ada",
+                "cat users/ada.json",
                 "python3 -m http.server 8000 > server.log 2>&1 &",
-                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada",
-                f'runtrue do "fetch {API}/users/ada and extract username and biography" '
+                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada.json",
+                f'runtrue do "fetch {API}/users/ada.json and extract username and biography" '
                 "--save fetch-user",
                 "runtrue workflow show fetch-user",
-                "runtrue run fetch-user user=ada",
+                "runtrue run fetch-user",
                 "kill $!",
             ),
             serves=True,
@@ -238,12 +238,12 @@ SESSIONS = {
         Session(
             "case-renamed-field",
             "people",
-            {"users/ada": '{"login": "ada", "bio": "Wrote the first program."}\n'},
+            {"users/ada.json": '{"login": "ada", "bio": "Wrote the first program."}\n'},
             (
                 "python3 -m http.server 8000 > server.log 2>&1 &",
-                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada",
-                f'runtrue do "fetch {API}/users/ada and extract bio" --save fetch-bio --quiet',
-                "sed -i 's/bio/biography/' users/ada",
+                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada.json",
+                f'runtrue do "fetch {API}/users/ada.json and extract bio" --save fetch-bio --quiet',
+                "sed -i 's/bio/biography/' users/ada.json",
                 "runtrue run fetch-bio",
                 "runtrue workflow heal fetch-bio --yes",
                 "runtrue run fetch-bio",
