@@ -135,6 +135,7 @@ def test_free_from_fifty():
 }
 #: Where the pages say that the demo's API is; a session has its own, on a free port.
 API = "http://localhost:8000"
+WAIT_FOR_ADA = f"curl -s --retry 20 --retry-connrefused -o /dev/null {API}/users/ada.json"
 #: How a session serves files there itself.
 _PORT = "http.server 8000"
 
@@ -214,7 +215,7 @@ SESSIONS = {
             (
                 "cat users/ada.json",
                 "python3 -m http.server 8000 > server.log 2>&1 &",
-                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada.json",
+                WAIT_FOR_ADA,
                 f'runtrue do "fetch {API}/users/ada.json and extract username and biography" '
                 "--save fetch-user",
                 "runtrue workflow show fetch-user",
@@ -241,7 +242,7 @@ SESSIONS = {
             {"users/ada.json": '{"login": "ada", "bio": "Wrote the first program."}\n'},
             (
                 "python3 -m http.server 8000 > server.log 2>&1 &",
-                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada.json",
+                WAIT_FOR_ADA,
                 f'runtrue do "fetch {API}/users/ada.json and extract bio" --save fetch-bio --quiet',
                 "sed -i 's/bio/biography/' users/ada.json",
                 "runtrue run fetch-bio",
