@@ -704,7 +704,7 @@ class TestPlans:
             ),
             (
                 "[plans.validations.a]\n",
-                "1: plans.validations.a: a validation of the kind 'command' needs a command",
+                "1: plans.validations.a: a validation of kind 'command' needs a command",
             ),
             (
                 "[plans.validations.a]\nkind = 'lint'\nname = 'b'\n",

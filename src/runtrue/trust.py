@@ -188,7 +188,7 @@ def home_request(directory: Path) -> TrustRequest:
         mark = (directory / _MARK).read_text(errors="replace")[:100]
     except OSError:
         mark = ""
-    item = "keeps runs, saved workflows, MCP servers and learnt fixes that runtrue would go on with"
+    item = "keeps runs, saved workflows, MCP servers and learnt fixes that runtrue would use"
     return TrustRequest.of(directory, f"home {mark}", [item])
 
 

@@ -123,7 +123,7 @@ def test_an_agent_is_held_back_in_its_own_words_until_the_change_is_ready(
     else:
         reason = held.err
         assert (held.code, held.out) == (2, "")
-    assert reason.startswith("runtrue gate: 1 finding, the change is not ready.")
+    assert reason.startswith("runtrue gate: not ready: 1 finding.")
     assert "test_shop.py" in reason
     write(project, READY)
     let_go = fire(machine, project, host, **again(host))

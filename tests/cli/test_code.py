@@ -440,7 +440,7 @@ def test_bad_input_is_refused_in_one_sentence(
         (
             '[[escalation.triggers]]\ncondition = "timeout_exceeded"\naction = "human"\n',
             3,
-            "there are: human_review",
+            "available: human_review",
         ),
         (
             '[[escalation.triggers]]\ncondition = "timeout_exceeded"\naction = "human_review"\n'

@@ -331,4 +331,4 @@ def test_secrets_of_a_task_are_not_saved_and_not_shown(machine: Machine, api: Ap
 def test_no_task_is_one_clear_sentence(machine: Machine, task: str) -> None:
     done = machine.runtrue("do", task)
     assert done.code == 2
-    assert "say what is to be done" in one_sentence(done)
+    assert "say what to do" in one_sentence(done)

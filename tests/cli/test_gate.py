@@ -142,13 +142,13 @@ def test_findings_are_numbered_with_place_cause_and_what_to_do(
     done = machine.runtrue("gate", cwd=project)
     assert (done.code, done.out) == (2, "")
     first, blank, head, *rest = done.err.splitlines()
-    assert first.startswith("runtrue gate: 1 finding, the change is not ready.")
+    assert first.startswith("runtrue gate: not ready: 1 finding.")
     assert blank == ""
     assert head == (
         "1. tests/test_shop.py:9: AssertionError (pytest) [tests/test_shop.py::test_discount]"
     )
     assert any(line.strip() == "cause: a value is not what the test expects" for line in rest)
-    assert any(line.strip().startswith("to do: look at tests/test_shop.py:9") for line in rest)
+    assert any(line.strip().startswith("to do: fix tests/test_shop.py:9") for line in rest)
     assert sandboxes(machine) == []
 
 
@@ -352,7 +352,7 @@ def test_a_test_may_not_go_without_what_it_tests(
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2
     assert "tests/test_shop.py::test_rebate: not_run (pytest)" in done.err
-    assert "to do: have this test run again, under whatever name" in done.err
+    assert "to do: make this test run again (a new name is fine)" in done.err
 
 
 @pytest.mark.parametrize(("source", "ready"), [(SHOP, True), (READY, False)])
@@ -417,7 +417,7 @@ def test_of_several_packages_only_the_changed_ones_are_checked(
     )
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 0, done.err
-    assert "nothing was changed in their directories: two\n" in done.err
+    assert "nothing changed in their directories: two\n" in done.err
     assert "one passes (2 passed)" in done.err
     # What belongs to no package may matter to all.
     write(project, {"conftest.py": "SHARED = 1\n"})

@@ -57,7 +57,7 @@ def test_a_test_that_notices_no_edit_is_refused_where_that_is_required(
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2, done.err
     # Those that assert what the code returns or raises are not blamed.
-    assert done.err.startswith("runtrue gate: 1 finding, the change is not ready.")
+    assert done.err.startswith("runtrue gate: not ready: 1 finding.")
     head = "1. tests/test_discount.py: tests_cannot_fail (tests_can_fail) "
     assert f"{head}[tests/test_discount.py::test_idle]\n" in done.err
     assert "in discount.py:5" in done.err

@@ -98,7 +98,7 @@ def test_claude_code_is_held_back_with_the_findings_until_the_change_is_ready(
     write(project, WRONG)
     held = stop(machine, project, active=False)
     assert (held.code, held.out) == (2, "")
-    assert held.err.startswith("runtrue gate: 1 finding, the change is not ready.")
+    assert held.err.startswith("runtrue gate: not ready: 1 finding.")
     write(project, READY)
     let_go = stop(machine, project, active=True)
     assert (let_go.code, let_go.said) == (0, "")
@@ -270,7 +270,7 @@ def test_a_commit_is_blocked_until_the_change_is_ready(
     write(project, WRONG)
     blocked = commit(machine, project, "-a")
     assert blocked.code != 0
-    assert "the change is not ready" in blocked.err
+    assert "not ready: " in blocked.err
     write(project, READY)
     passed = commit(machine, project, "-a")
     assert passed.code == 0, passed.said
@@ -540,7 +540,7 @@ def test_the_entry_of_pre_commit_is_a_command_that_judges(
         entry, cwd=project, env=machine.env, capture_output=True, text=True, check=False
     )
     assert fired.returncode == 2
-    assert "the change is not ready" in fired.stderr
+    assert "not ready: " in fired.stderr
 
 
 def test_a_hook_of_ours_among_others_is_taken_out_alone(

@@ -195,8 +195,8 @@ def test_some_of_it_is_forgotten(
 
 
 def test_a_repair_is_forgotten_and_so_is_everything(full: Machine) -> None:
-    assert full.runtrue("memory", "forget", repair(full)).out == "forgot 1 entry\n"
-    assert full.runtrue("memory", "forget", "--all", "--yes").out == "forgot 3 entries\n"
+    assert full.runtrue("memory", "forget", repair(full)).out == "forgot 1 item\n"
+    assert full.runtrue("memory", "forget", "--all", "--yes").out == "forgot 3 items\n"
     assert left(full) == set()
     assert "no memory yet" in full.runtrue("memory", "list").out
 

@@ -142,6 +142,7 @@ def test_free_from_fifty():
 }
 #: Where the pages say that the demo's API is; a session has its own, on a free port.
 API = "http://localhost:8000"
+WAIT_FOR_ADA = f"curl -s --retry 20 --retry-connrefused -o /dev/null {API}/users/ada.json"
 #: How a session serves files there itself.
 _PORT = "http.server 8000"
 
@@ -219,15 +220,15 @@ SESSIONS = {
         Session(
             "tutorial-workflow",
             "people",
-            {"users/ada": '{"login": "ada", "bio": "Wrote the first program.", "repos": 3}\n'},
+            {"users/ada.json": '{"login": "ada", "bio": "Wrote the first program.", "repos": 3}\n'},
             (
-                "cat users/ada",
+                "cat users/ada.json",
                 "python3 -m http.server 8000 > server.log 2>&1 &",
-                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada",
-                f'runtrue do "fetch {API}/users/ada and extract username and biography" '
+                WAIT_FOR_ADA,
+                f'runtrue do "fetch {API}/users/ada.json and extract username and biography" '
                 "--save fetch-user",
                 "runtrue workflow show fetch-user",
-                "runtrue run fetch-user user=ada",
+                "runtrue run fetch-user",
                 "kill $!",
             ),
             serves=True,
@@ -247,12 +248,12 @@ SESSIONS = {
         Session(
             "case-renamed-field",
             "people",
-            {"users/ada": '{"login": "ada", "bio": "Wrote the first program."}\n'},
+            {"users/ada.json": '{"login": "ada", "bio": "Wrote the first program."}\n'},
             (
                 "python3 -m http.server 8000 > server.log 2>&1 &",
-                f"curl --silent --retry 20 --retry-connrefused --output /dev/null {API}/users/ada",
-                f'runtrue do "fetch {API}/users/ada and extract bio" --save fetch-bio --quiet',
-                "sed -i 's/bio/biography/' users/ada",
+                WAIT_FOR_ADA,
+                f'runtrue do "fetch {API}/users/ada.json and extract bio" --save fetch-bio --quiet',
+                "sed -i 's/bio/biography/' users/ada.json",
                 "runtrue run fetch-bio",
                 "runtrue workflow heal fetch-bio --yes",
                 "runtrue run fetch-bio",

@@ -42,7 +42,7 @@ def test_demo(tmp_path: Path) -> None:
         "percent / 100",
         "applied to ",
         "unexpected keyword argument 'language'",
-        "failed: could not fix what fails",
+        "failed: could not fix 1 finding",
         "sandboxes/",
         "$ runtrue runs show\n",
         "$ runtrue fix --agent",

@@ -134,7 +134,9 @@ def test_every_command_in_the_docs_is_understood(tmp_path: Path) -> None:
 
 def _shape(command: str, wanting: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command without its values: the words of its name, and its long options."""
-    words = shlex.split(command.partition(" | ")[0].partition(" > ")[0].replace("…", ""))[1:]
+    words = shlex.split(
+        command.partition("  #")[0].partition(" | ")[0].partition(" > ")[0].replace("…", "")
+    )[1:]
     name: list[str] = []
     known = set(command_paths())
     for word in words:
@@ -147,7 +149,9 @@ def _shape(command: str, wanting: tuple[str, ...]) -> tuple[str, ...]:
         if word.startswith("--") and "=" not in word and word not in wanting
     }
     flags = [one for one in sorted(options) if _is_flag(tuple(name), one)]
-    return (*name, *flags) if name or not words else (words[0],)
+    if name or not words or " " in words[0] or words[0] == "TASK":  # a task is no command
+        return (*name, *flags)
+    return (words[0],)
 
 
 def _is_flag(name: tuple[str, ...], option: str) -> bool:

@@ -401,7 +401,7 @@ def test_each_bug_gets_its_own_fix(tmp_path: Path, memory: DebugMemory) -> None:
 
 def test_it_takes_on_what_it_may_know_a_fix_for(memory: DebugMemory) -> None:
     fixer = MemoryFixer(memory)
-    assert fixer.unavailable() == "nothing is remembered yet"
+    assert fixer.unavailable() == "the memory is empty"
     assert not fixer.accepts(SAME)
     learn(memory, SAME, *NEXT)
     assert fixer.unavailable() is None

@@ -225,7 +225,7 @@ def test_a_scanner_of_the_users_looks_at_any_language(workplace: Workplace) -> N
         (
             """echo '{"runs": [{"tool": {"driver": {}}, "results": [],"""
             """ "invocations": [{"executionSuccessful": false}]}]}'""",
-            "it says itself that it failed",
+            "it reports that it failed",
         ),
     ],
 )

@@ -207,7 +207,7 @@ class TestMistakes:
             (
                 "instruction: x\nsandbox: worktre\n",
                 "2: sandbox: invalid enum value 'worktre' (did you mean 'worktree'?); "
-                "there are: worktree, copy, none",
+                "available: worktree, copy, none",
             ),
             (
                 "instruction: x\nvalidation_retry_limit: -1\n",
@@ -227,7 +227,7 @@ class TestMistakes:
             (
                 "    kind: lnt\n",
                 "4: validations.0.kind: invalid enum value 'lnt' (did you mean 'lint'?); "
-                "there are: command, tests, lint, types, coverage, security, callable",
+                "available: command, tests, lint, types, coverage, security, callable",
             ),
             (
                 "    kind: lint\n    comand: x\n",
@@ -235,15 +235,14 @@ class TestMistakes:
                 "kind, command, callable, minimum, severity, watches, timeout, test_seconds, fix, "
                 "judges, env, directory, name",
             ),
-            ("", "3: validations.0: a validation of the kind 'command' needs a command"),
+            ("", "3: validations.0: a validation of kind 'command' needs a command"),
             (
                 "    kind: callable\n",
-                "3: validations.0: a validation of the kind 'callable' needs a callable",
+                "3: validations.0: a validation of kind 'callable' needs a callable",
             ),
             (
                 "    kind: tests\n    callable: a:b\n",
-                "5: validations.0.callable: a validation of the kind 'tests' has none; "
-                "'callable' has",
+                "5: validations.0.callable: a validation of kind 'tests' has none; 'callable' has",
             ),
             (
                 "    kind: callable\n    callable: ' '\n",
@@ -251,8 +250,7 @@ class TestMistakes:
             ),
             (
                 "    kind: tests\n    minimum: 50\n",
-                "5: validations.0.minimum: a validation of the kind 'tests' has none; "
-                "'coverage' has",
+                "5: validations.0.minimum: a validation of kind 'tests' has none; 'coverage' has",
             ),
             (
                 "    command: 'a \"b'\n",

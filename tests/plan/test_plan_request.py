@@ -211,7 +211,7 @@ class TestValidations:
 
     def test_or_it_is_refused(self, project: Path) -> None:
         text = f"{HAND_WRITTEN}validations: [{{name: it, kind: types}}]\n"
-        assert "the validation it of the kind types" in refusal(project, text)
+        assert "the validation it of kind types" in refusal(project, text)
 
     def test_security_takes_the_configured_scanner(self, project: Path) -> None:
         text = f"{HAND_WRITTEN}validations: [{{name: it, kind: security}}]\n"

@@ -89,19 +89,19 @@ def test_lint_and_types_are_those_that_the_project_has(tmp_path: Path) -> None:
         (
             {"ruff.toml": RUFF},
             Validation(name="t", kind=ValidationKind.TESTS),
-            "the validation t of the kind tests finds no command for tests in {} "
-            "(there is: ruff check .); give it one with `command`",
+            "the validation t of kind tests finds no command for tests in {} "
+            "(available: ruff check .); give it one with `command`",
         ),
         (
             {},
             Validation(name="c", kind=ValidationKind.COVERAGE),
-            "the validation c of the kind coverage finds no command for tests in {} "
-            "(there is: none of any kind); give it one with `command`",
+            "the validation c of kind coverage finds no command for tests in {} "
+            "(available: none); give it one with `command`",
         ),
         (
             {"test_a.py": "", "Cargo.toml": ""},
             Validation(name="t", kind=ValidationKind.TESTS),
-            "the validation t of the kind tests could be any of these in {}: "
+            "the validation t of kind tests could be any of these in {}: "
             "python -m pytest -q, cargo test; say which with `command`",
         ),
         (

@@ -251,7 +251,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
     given = {"days": "3.5", "cty": "Oslo", "API-KEY": "s3cret", "zzzzzz": "1"}
     with pytest.raises(InputError) as caught:
         prepare_inputs(declared, given, stdin=None, from_text=True)
-    there = "there are: city, units, note, bare, days, API_KEY, fine"
+    there = "available: city, units, note, bare, days, API_KEY, fine"
     assert str(caught.value).split("\n") == [
         "input 'city' is missing (a string: Where to look)",
         "input 'units' is missing (a string)",

@@ -57,7 +57,7 @@ def test_a_given_type_comes_before_a_built_in_one(tmp_path: Path) -> None:
     [
         ("htp", "there is no node type 'htp'; did you mean 'http'?"),
         ("mcp-time-now", "the MCP servers are: none; add one with `runtrue mcp add`"),
-        ("?", "there are: http, shell, python, read-file, write-file, llm, workflow, filter, pick"),
+        ("?", "available: http, shell, python, read-file, write-file, llm, workflow, filter, pick"),
     ],
 )
 def test_an_unknown_name_is_answered_with_what_there_is(bench: Bench, name: str, says: str) -> None:

@@ -20,7 +20,6 @@ from typing import Any, TextIO
 import click
 
 from runtrue.cli.shared_options import color
-from runtrue.cli.text_wrap import wrap
 from runtrue.foreign_text import visible, visible_json
 
 _STDERR = 2
@@ -131,7 +130,11 @@ def _fitted(text: str, stream: TextIO) -> str:
         is_wide = not stream.isatty()
     except ValueError:  # closed
         is_wide = True
-    return text if is_wide else wrap(text, shutil.get_terminal_size().columns)
+    if is_wide:
+        return text
+    from runtrue.cli.text_wrap import wrap
+
+    return wrap(text, shutil.get_terminal_size().columns)
 
 
 def streams_are_one() -> bool:
@@ -243,6 +246,8 @@ class LiveLines:
 
     def line(self, text: str, style: str = "") -> None:
         """Print a line about something that has happened."""
+        from runtrue.cli.text_wrap import wrap
+
         with _outliving_reader(err=True):
             console = self._progress.console
             console.print(

@@ -176,7 +176,7 @@ def workflow_runs(stage: Stage) -> None:
 
 
 def task_is_done(stage: Stage) -> None:
-    """A task in plain words: the guessed names are wrong, and are mended from what came back."""
+    """A task in plain words: the guessed names are wrong, and are fixed from what came back."""
     stage.directory = stage.home
     with users_api() as address:
         url = f"{address}/users/torvalds"

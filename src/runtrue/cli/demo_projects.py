@@ -106,7 +106,7 @@ outputs:
 """,
 }
 
-#: What an API answers whose fields nobody has told us of.
+#: What an API answers, with field names that a task does not know.
 USERS: dict[str, dict[str, object]] = {
     "torvalds": {"name": "Linus Torvalds", "bio": "I wrote a kernel, once.", "followers": 230000},
     "gvanrossum": {"name": "Guido van Rossum", "bio": None, "followers": 24000},

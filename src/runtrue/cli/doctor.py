@@ -24,7 +24,7 @@ from runtrue.checks import Detected, detect_checks, find_program, is_shell
 from runtrue.cli import options
 from runtrue.cli.console import Styled, echo
 from runtrue.cli.hook_commands import statuses
-from runtrue.cli.show import print_json
+from runtrue.cli.show import counted, print_json
 from runtrue.config import Config, FoundConfig, find_config
 from runtrue.errors import RuntrueError
 from runtrue.flow import Journal
@@ -152,7 +152,7 @@ def _home(home: Home) -> Fact:
     except RuntrueError as error:
         return Fact("journal", False, str(error), needed=True)
     free = shutil.disk_usage(home.path).free
-    detail = f"{home.journal}, {count} runs, SQLite {sqlite3.sqlite_version}"
+    detail = f"{home.journal}, {counted(count, 'run')}, SQLite {sqlite3.sqlite_version}"
     if free < _LITTLE_SPACE:
         return Fact("journal", False, f"{detail}; only {free // 2**20} MB free", needed=True)
     return Fact("journal", True, detail, needed=True)
@@ -314,7 +314,11 @@ def _memory(home: Home) -> Fact:
         counts = memory.counts()
         if memory.trouble:
             return Fact("memory", False, memory.trouble)
-    return Fact("memory", True, f"{counts.failures} failures and {counts.fixes} fixes of code")
+    return Fact(
+        "memory",
+        True,
+        f"{counted(counts.failures, 'failure')} and {counted(counts.fixes, 'fix')} of code",
+    )
 
 
 def _version(command: list[str]) -> str:

@@ -228,7 +228,7 @@ def forget(
     if as_json:
         print_json({"forgotten": gone})
     else:
-        echo(f"forgot {counted(gone, 'entry')}")
+        echo(f"forgot {counted(gone, 'item')}")
     return 0
 
 

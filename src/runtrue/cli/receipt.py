@@ -291,7 +291,7 @@ def _demand_same(proven: Receipt, lines: Sequence[str]) -> None:
     if other:
         raise UsageError(
             f"the receipt is about `{visible_name(other[0])}`, and the checks of this project are "
-            f"{', '.join(f'`{line}`' for line in lines)}; name what is to be run with --check"
+            f"{', '.join(f'`{line}`' for line in lines)}; name the checks to run with --check"
         )
 
 

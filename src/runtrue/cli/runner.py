@@ -132,8 +132,8 @@ def _run_and_show(
 
 def _shown(report: Report) -> Shown:
     """Return what the reader of stdout has just read as progress on stderr."""
-    is_read = streams_are_one() and verbosity() >= 0
-    return Shown.PROGRESS if is_read and len(report.attempts) == 1 else Shown.NOTHING
+    is_read = bool(report.attempts) and streams_are_one() and verbosity() >= 0
+    return Shown.PROGRESS if is_read else Shown.NOTHING
 
 
 def go_on(

@@ -30,8 +30,8 @@ class CutOffChoice:
             return
         if run.kind != "workflow":
             raise UsageError(
-                f"run {run.id} is of the kind {run.kind}: --done and --skip are for runs of "
-                f"workflows; fire it again with `runtrue runs resume {run.id} --force`"
+                f"run {run.id} is a {run.kind} run, and --done and --skip are for workflow "
+                f"runs; repeat it with `runtrue runs resume {run.id} --force`"
             )
         begun = journal.begun(run.id)
         for name in named:

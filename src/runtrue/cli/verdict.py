@@ -77,7 +77,8 @@ def _verdict(report: CodeReport) -> Iterator[str]:
         yield f"{_NAME}ready, with {count}: the surrounding loop does not require passing tests."
         yield from _findings(findings, report)
     else:
-        yield f"{_NAME}{count}, the change is not ready. Fix them and rerun `runtrue gate`."
+        them = "it" if len(findings) == 1 else "them"
+        yield f"{_NAME}not ready: {count}. Fix {them} and rerun `runtrue gate`."
         yield from _findings(findings, report)
     for one in report.self_running:
         yield f"  note: {one.file} runs automatically: {one.why}"
@@ -154,8 +155,7 @@ def _lines(finding: Finding) -> Iterator[str]:
 def _to_do(finding: Finding) -> str:
     if finding.category == "not_run":
         return (
-            "have this test run again, under whatever name; it may go only together with what it "
-            "tests"
+            "make this test run again (a new name is fine), or delete the code that it tests, too"
         )
     known = (COVERAGE_UNMET, TESTS_CANNOT_FAIL, TESTS_MISSING, SECURITY_ISSUE)
     if finding.fault is not Fault.CANDIDATE or finding.category in known:

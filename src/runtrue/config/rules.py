@@ -74,10 +74,10 @@ def problems_of_validation(path: Pointer, validation: ValidationConfig) -> Itera
     for key, kinds in _ONLY_FOR.items():
         if kind not in kinds and getattr(validation, key) != getattr(_NOTHING_SET, key):
             words = " or ".join(repr(str(one)) for one in kinds)
-            yield (*path, key), f"a validation of the kind {str(kind)!r} has none; {words} has"
+            yield (*path, key), f"a validation of kind {str(kind)!r} has none; {words} has"
     needed = str(kind)
     if needed in _ONLY_FOR and getattr(validation, needed) is None:
-        yield path, f"a validation of the kind {needed!r} needs a {needed}"
+        yield path, f"a validation of kind {needed!r} needs a {needed}"
     if validation.callable is not None and not validation.callable.strip():
         yield (*path, "callable"), "the name of the function is empty"
     for key in ("command", "fix"):

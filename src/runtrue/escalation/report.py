@@ -148,7 +148,7 @@ class EscalationDetails:
         after = {
             Response.SENIOR_AGENT: "A stronger fixer is asked next",
             Response.ABORT_WITH_REPORT: "The run is over",
-            Response.FLAG_AND_CONTINUE: "The run goes on",
+            Response.FLAG_AND_CONTINUE: "The run continues",
         }[self.action]
         return f"{after}; look at it with `runtrue runs show {self.run_id}`"
 

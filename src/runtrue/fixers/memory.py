@@ -135,7 +135,7 @@ class MemoryFixer:
         """Return why it cannot be used, or None."""
         if self._memory.trouble is not None:
             return self._memory.trouble
-        return None if self._memory.path.exists() else "nothing is remembered yet"
+        return None if self._memory.path.exists() else "the memory is empty"
 
     def accepts(self, finding: Finding) -> bool:
         """Return whether a fix is remembered that may pass; the files show whether it fits."""

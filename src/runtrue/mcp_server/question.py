@@ -95,7 +95,7 @@ def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:
     if _answers(report):
         yield "Is this fix right, and should it be applied?"
     else:
-        yield f"The run could not go on ({report.why}). What should it do differently?"
+        yield f"The run could not continue ({report.why}). What should it do differently?"
 
 
 def _answers(report: CodeReport | TaskReport | PlanReport) -> tuple[str, ...]:

@@ -256,7 +256,7 @@ def read_input(tool: type[ToolInput], arguments: Mapping[str, Any]) -> ToolInput
     for name in arguments:
         if name not in known:
             close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(known)}"
+            hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(known)}"
             raise UsageError(f"{tool.name} takes no {visible_name(name)!r}; {hint}")
     try:
         given: ToolInput = msgspec.convert(dict(arguments), tool)

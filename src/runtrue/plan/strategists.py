@@ -239,7 +239,7 @@ def _says_nothing(name: str, value: object) -> bool:
 
 def _form(actors: tuple[Actor, ...], *, is_whole: bool) -> dict[str, Any]:
     """The form of an answer, in the part of JSON Schema that all providers take."""
-    said = "what the strategy comes to, in a sentence or two"
+    said = "a summary of the strategy, in a sentence or two"
     properties: dict[str, Any] = {
         "description": {"type": "string", "description": said},
         "steps": _steps_form(actors, _DEPTH),

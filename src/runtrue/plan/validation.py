@@ -168,12 +168,12 @@ def _found(validation: Validation, wanted: ValidationKind, project: Path) -> Com
     name, kind = validation.name, validation.kind
     if fitting:
         raise UsageError(
-            f"the validation {name} of the kind {kind} could be any of these in {directory}: "
+            f"the validation {name} of kind {kind} could be any of these in {directory}: "
             f"{', '.join(map(_shown, fitting))}; say which with `command`"
         )
     raise UsageError(
-        f"the validation {name} of the kind {kind} finds no command for {wanted} in {directory} "
-        f"(there is: {', '.join(map(_shown, checks)) or 'none of any kind'}); give it one with "
+        f"the validation {name} of kind {kind} finds no command for {wanted} in {directory} "
+        f"(available: {', '.join(map(_shown, checks)) or 'none'}); give it one with "
         "`command`"
     )
 

@@ -120,7 +120,7 @@ def start_task(
     """
     task = task.strip()
     if not task:
-        raise UsageError('say what is to be done: runtrue do "fetch URL and extract NAME"')
+        raise UsageError('say what to do: runtrue do "fetch URL and extract NAME"')
     if len(task) > LONGEST_TASK:
         raise UsageError(
             f"the task has {len(task)} characters, and at most {LONGEST_TASK} are read: put long "

@@ -204,7 +204,7 @@ def _unknown(declared: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[
             continue
         close = closest(name.casefold(), folded)
         hint = f" (did you mean {folded[close]!r}?)" if close else ""
-        there = f"there are: {', '.join(declared)}" if declared else "this workflow takes none"
+        there = f"available: {', '.join(declared)}" if declared else "this workflow takes none"
         yield InputProblem(name, f"there is no input {name!r}{hint}; {there}")
 
 

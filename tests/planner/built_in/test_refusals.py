@@ -25,7 +25,7 @@ from tests.planner.built_in.support import Planner
         ("fetch example.com", "with https://"),
         ("post to http://h/a what bob said", "'what bob said'"),
         ("post a.json and b.json to http://h/a", "several things to send"),
-        ('post name=Ada and {"a": 1} to http://h/a', "clearly what is to be sent"),
+        ('post name=Ada and {"a": 1} to http://h/a', "clearly what to send"),
         ("POST name=Ada", "which URL"),
         ('fetch http://h/a with {"a": 1}', "POST, PUT, PATCH"),
         ("read a.txt and b.txt", "several files"),

@@ -38,7 +38,7 @@ class Shown(Enum):
     """What the person has seen of a run before its report, and need not read twice."""
 
     NOTHING = auto()
-    #: The progress of its only attempt.
+    #: Its progress, as it went.
     PROGRESS = auto()
     #: Every attempt with its findings and fixers.
     DETAILS = auto()
@@ -147,7 +147,7 @@ def kind_of(run: RunRow) -> RunKind[Any]:
     """Return the kind of a run."""
     if run.kind not in KINDS:
         raise UsageError(
-            f"run {run.id} is of the kind {run.kind!r}, which this runtrue has not got"
+            f"run {run.id} is a {run.kind!r} run, which this version of runtrue does not know"
         )
     module, _, name = KINDS[run.kind].partition(":")
     kind: RunKind[Any] = getattr(importlib.import_module(module), name)()

@@ -208,8 +208,8 @@ def _more_fixers(report: CodeReport) -> list[str]:
         return []
     unset = {skip.fixer for skip in report.rejected[-1].fix.skipped if _is_unset(skip)}
     ways = {"model": "set RUNTRUE_MODEL=provider:model", "agent": "pass --agent CMD"}
-    named = " or ".join(way for fixer, way in ways.items() if fixer in unset)
-    return [f"next: {named}, to have it tried by more than tools and search"] if named else []
+    named = ", or ".join(way for fixer, way in ways.items() if fixer in unset)
+    return [f"next: {named}"] if named else []
 
 
 def _known(report: CodeReport) -> list[str]:

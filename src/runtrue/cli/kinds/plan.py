@@ -129,7 +129,7 @@ class PlanKind(RunKind[PlanReport]):
 
     report_type = PlanReport
     narrator = PlanNarrator
-    asks = "Go on with this fix"
+    asks = "Continue with this fix"
 
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
@@ -166,7 +166,7 @@ class PlanKind(RunKind[PlanReport]):
         if standing.wanted is Wanted.BEGIN:
             return "go"
         commands = " or ".join(f"`{c}`" for c in next_commands(standing.report, run.is_driven))
-        raise PlanError(f"plan {run.id} is {standing.report.state}: go on with {commands}")
+        raise PlanError(f"plan {run.id} is {standing.report.state}: continue with {commands}")
 
     def unapplied_patch(self, report: PlanReport) -> str | None:
         """Return the patch, unless it was applied."""

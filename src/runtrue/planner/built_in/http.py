@@ -245,7 +245,7 @@ def _content_of(roles: Roles, address: Address, draft: Draft) -> dict[str, Any]:
     if words and not points and len(quoted) < len(words):
         return _spelled(roles, pairs, sources, address, draft)
     if sum(sources) + bool(words) > 1 and not (sum(sources) == 1 and points):
-        raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what is to be sent")
+        raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what to send")
     if pairs:
         return {"json": inputs_of(pairs, draft)}
     if roles.documents:
@@ -271,7 +271,7 @@ def _spelled(
     """Return the body that words spell out, and which resource it is for."""
     change = read_change(roles, address)
     if change.body and sum(sources) > bool(pairs):
-        raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what is to be sent")
+        raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what to send")
     if change.body and roles.method == "DELETE":
         raise CannotPlan(f"{', '.join(change.body)!r}: nothing is sent with what is deleted")
     if roles.documents:

@@ -80,7 +80,7 @@ def _named(
             there = ", ".join(schemes)
             raise ApiError(
                 f"{source}: there is no scheme {scheme!r}{suggestion(scheme, schemes)}; "
-                f"there are: {there}"
+                f"available: {there}"
             )
         yield scheme, name
 

@@ -73,7 +73,7 @@ def read_scheme(text: str) -> ApiScheme:
     if type_ == "cookie" and name:
         return ApiScheme("cookie", name)
     raise ApiError(
-        f"{text!r} is no way to authenticate; available: bearer, basic, header:NAME, query:NAME "
+        f"{text!r} is not a way to authenticate; available: bearer, basic, header:NAME, query:NAME "
         "and cookie:NAME"
     )
 

@@ -57,7 +57,7 @@ class ShellParams:
         Meta(
             min_length=1,
             description="A command for /bin/sh; each ${…} in it becomes a variable of the shell, "
-            "so that a value is always one piece of text and never syntax",
+            "so a value is always one piece of text and never syntax",
         ),
     ]
     stdin: Annotated[
@@ -70,7 +70,7 @@ class ShellParams:
         dict[str, str | bool | int | float], Meta(description="Further environment variables")
     ] = field(default_factory=dict)
     timeout: Annotated[float, Meta(description="Seconds that it may take", gt=0, le=86_400)] = 30
-    ignore_errors: Annotated[bool, Meta(description="Go on whatever its exit code is")] = False
+    ignore_errors: Annotated[bool, Meta(description="Continue whatever its exit code is")] = False
     strip_newline: Annotated[bool, Meta(description="Drop newlines at the end of stdout")] = True
     raw: Annotated[
         bool,
