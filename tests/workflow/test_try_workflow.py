@@ -150,7 +150,7 @@ def test_what_is_not_over_in_time_keeps_what_it_has(bench: Bench) -> None:
     assert (error.node_id, error.category, error.fault) == ("b", "deadline", "environment")
     assert error.transient is False
     assert str(error) == (
-        "node 'b': was still running when the 0.3 seconds for the whole run were over"
+        "node 'b': was still running when the time for the whole run was over (0.3 s for this one)"
     )
     assert result.store == {"x": 5, "a": {"value": 5}}
     assert bench.calls == [5]

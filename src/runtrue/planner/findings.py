@@ -62,6 +62,7 @@ def findings_of(
     found.extend(_error_values(nodes, result.store, failed))
     failed |= {outer_node(finding.location.symbol) for finding in found}
     found = [_classified(finding, nodes, result.store, task) for finding in found]
+    found = [_beyond_fixes(finding, workflow, nodes, registry) for finding in found]
     found.extend(_missing_references(workflow, result.store, failed, registry))
     unique = {(f.location.symbol, f.category, f.attempted): f for f in reversed(found)}
     return tuple(unique.values())[::-1]
@@ -193,6 +194,40 @@ def _classified(finding: Finding, nodes: Mapping[str, Object], store: Object, ta
                 data={**finding.data, "fields": list(fields)},
                 fingerprint="",
             )
+    return finding
+
+
+# -- what no fix can correct ---------------------------------------------------------------------
+
+#: Params with what a node runs. A fix changes nothing in them but where their references lead.
+_PROGRAMS = frozenset({"command", "code"})
+
+
+def _beyond_fixes(
+    finding: Finding, workflow: Object, nodes: Mapping[str, Object], registry: Registry
+) -> Finding:
+    """Return a finding that nothing within the bounds of a fix could correct as one that is final.
+
+    That is a name which belongs to no node and no input, and a program that failed by itself: it
+    was given nothing that could be called otherwise or be at another path.
+    """
+    node = nodes.get(finding.location.symbol or "")
+    if finding.fault is not Fault.CANDIDATE or node is None:
+        return finding
+    if finding.category == _MISSING_REFERENCE:
+        batch = as_object(node.get("batch"))
+        items = {str(batch.get("as", "item")), "__index__"} if batch else set()
+        known = {*nodes, *as_object(workflow.get("inputs")), *items, "env"}
+        roots = {one.root for text in finding.attempted for one in references_in(text)}
+        if roots and not roots & known:
+            message = f"{finding.message}; no node and no input has that name"
+            return replace(finding, fault=Fault.STRATEGY, message=message, fingerprint="")
+        return finding
+    found = registry.node(str(node.get("type")))
+    params = {k: v for k, v in as_object(node.get("params")).items() if v not in (None, "", {}, [])}
+    runs_alone = found is not None and found.purpose & _PROGRAMS and params.keys() <= found.purpose
+    if runs_alone and not node.get("batch") and not references_in(params):
+        return replace(finding, fault=Fault.STRATEGY, fingerprint="")
     return finding
 
 

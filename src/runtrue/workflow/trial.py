@@ -152,7 +152,7 @@ def _not_compiled(error: Exception) -> NodeFailed:
 
 def _late(seconds: float | None, node: str | None) -> NodeFailed:
     return NodeFailed(
-        f"was still running when the {seconds:g} seconds for the whole run were over",
+        f"was still running when the time for the whole run was over ({seconds:g} s for this one)",
         category="deadline",
         fault=Fault.ENVIRONMENT,
         node_id=node,

@@ -200,3 +200,7 @@ def test_an_error_that_names_an_authentication_status_is_of_credentials(
     with pytest.raises(ToolError) as caught:
         result_of(OPEN, {}, refusal)
     assert caught.value.fault is fault
+    said = ToolAnswer(blocks=(), structured=data, has_structured=True, is_error=True)
+    with pytest.raises(ToolError) as caught:
+        result_of(OPEN, {}, said)
+    assert caught.value.fault is fault

@@ -62,6 +62,8 @@ class RunInputs:
     components: tuple[Interface, ...] = ()
     #: The effects that a person has agreed to. Left out where there are none.
     agreed: tuple[Effect, ...] | UnsetType = UNSET
+    #: The seconds that earlier runs of this validation took, if there were any.
+    spent: float | UnsetType = UNSET
     #: A model chose this saved workflow, and the task does not name it.
     chosen_by_model: bool | UnsetType = UNSET
 
@@ -102,10 +104,15 @@ class RuntimeValidationNode(PlannerNode):
             fixer=made.fixer or "" if made else "",
             components=tuple(shared.get("components", ())),
             agreed=shared.get("agreed_effects", UNSET),
+            spent=shared.get("seconds_spent", UNSET),
         )
 
     async def exec(self, inputs: RunInputs) -> WorkflowTrial:
-        """Run it once with a fresh store, within the time limit, and learn from a pass."""
+        """Run it once with a fresh store, within the time limit, and learn from a pass.
+
+        The limit is for all runs of the validation together; what a model or a person takes in
+        between does not count.
+        """
         guarded = "agree" in self.successors and self.context.guards_effects
         consent = _consent(self.context, inputs) if guarded else None
         effects = await asyncio.to_thread(_effects, self.context, inputs)
@@ -113,7 +120,9 @@ class RuntimeValidationNode(PlannerNode):
         if asks or self.context.dry_run:
             return _not_run(consent, effects, asks)
         emit(AttemptStarted(number=inputs.number, limit=MOST_FIXES + 1))
-        ran = await _run(self.context, inputs, consent, effects, seconds=self.context.seconds)
+        spent = 0.0 if isinstance(inputs.spent, UnsetType) else inputs.spent
+        left = round(max(self.context.seconds - spent, 0.0), 1)
+        ran = await _run(self.context, inputs, consent, effects, seconds=left)
         if ran.asks:
             return ran
         findings = tuple(map(FindingSummary.of, ran.findings))
@@ -141,6 +150,8 @@ class RuntimeValidationNode(PlannerNode):
         if ran.asks:
             return ask_for(shared, ran.asks, can_ask=bool(self.context.run_id))
         fixes = shared.setdefault("runtime_attempts", 0)
+        if ran.seconds:
+            shared["seconds_spent"] = shared.get("seconds_spent", 0.0) + ran.seconds
         history = _with_attempt(shared, inputs, ran)
         decision = decide(_policy(history, fixes), history)
         if decision.action is Action.ACCEPT and shared.pop("continues", False):

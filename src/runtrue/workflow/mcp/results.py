@@ -108,7 +108,7 @@ def _failure(
 
 def _fault(answer: ToolAnswer | ToolRefusal) -> Fault:
     """Return the fault: credentials by the status in the error, else the call's own."""
-    status = answer.status if isinstance(answer, ToolRefusal) else None
+    status = answer.status if isinstance(answer, ToolRefusal) else status_in(answer.structured)
     if status is not None and fault_of_status(status) is Fault.CREDENTIALS:
         return Fault.CREDENTIALS
     # Also when it is an error of the protocol: it answers this very call.
