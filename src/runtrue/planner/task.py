@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 from urllib.parse import urlsplit
@@ -187,7 +187,8 @@ def _pair(text: str, at: int) -> TaskToken | None:
         return None  # "on all pages: https://…" is no pair.
     scheme = _SCHEME.match(text, found.end()) if found[1].lower() == "authorization" else None
     value, end = _value(text, scheme.end() if scheme else found.end())
-    value = f"{scheme[0]}{value}" if scheme else value
+    if scheme:
+        value = f"{scheme[0]}{f'${value.name}' if isinstance(value, Variable) else value}"
     # Only a value by itself belongs to a label: "note: do this" is a sentence.
     alone = end > found.end() and _AFTER_VALUE.match(text, end)
     if not alone or str(value).lower() in VERBS:
@@ -299,8 +300,25 @@ class Task:
 def read_task(text: str) -> Task:
     """Read what a task names, and its clauses."""
     text = text[:LONGEST_TASK]
-    tokens = tuple(tokenise(text))
+    tokens = tuple(_without_dashes(tuple(tokenise(text))))
     return Task(text, _without_lines(tokens), tuple(_clauses(tokens)))
+
+
+_DASHES = frozenset({"-", "\u2013", "\u2014"})
+
+
+def _without_dashes(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
+    """Yield the tokens with a comma for each dash between words; a bullet stays one."""
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1] if at else None
+        begins = before is None or before.text == "\n" or before.word in _DASHES
+        after = tokens[at + 1] if at + 1 < len(tokens) else None
+        is_sum = any(t is not None and t.type is TokenType.NUMBER for t in (before, after))
+        is_sum = is_sum and not (after is not None and after.word)
+        if token.text in _DASHES and not begins and not is_sum:
+            yield replace(token, type=TokenType.MARK, text=",", value=",")
+        else:
+            yield token
 
 
 # -- clauses ------------------------------------------------------------------------------------

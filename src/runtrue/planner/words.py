@@ -11,7 +11,9 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-FETCH = word_set("fetch get retrieve load request call query open visit download read")
+FETCH = word_set(
+    "fetch get retrieve load request call query open visit download read collect gather obtain"
+)
 TAKE = word_set("extract take pick select grab keep find return give tell note")
 SHOW = frozenset({"show", "print", "display", "output", "report", "list", "what", "how"})
 SAVE = frozenset({"save", "write", "store", "export", "dump", "append", "add", "record"})

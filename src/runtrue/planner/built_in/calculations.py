@@ -17,13 +17,14 @@ class Calculations(QueryCursor):
     """Reads calculations and groups."""
 
     def _groups(self) -> None:
-        counts = bool(self.query.aggregate) or bool(
-            {"number", "count", "many"} | AGGREGATES.keys() | EXTREMES.keys() & set(self.words)
-        )
+        cues = {"number", "count", "many"} | AGGREGATES.keys() | EXTREMES.keys()
+        counts = bool(self.query.aggregate) or bool(cues & set(self.words))
         for n in range(len(self.words)):
             for phrase, plain in _PHRASES.items():
                 length = self._span(n, phrase)
                 if not length or not (plain or counts) or self.query.group:
+                    continue
+                if phrase == "by" and self._has_extreme_entry():
                     continue
                 found = self._field_from(n + length, strict=True)
                 if found is None:
@@ -31,6 +32,13 @@ class Calculations(QueryCursor):
                 path, begin, end = found
                 self._use(*range(n, n + length), *range(begin, end))
                 self.query.group = path
+
+    def _has_extreme_entry(self) -> bool:
+        """True for "the biggest channel by members": that is an order, and no group."""
+        return any(
+            word in EXTREMES and self._is_entry(self.words[n + 1 : n + 2])
+            for n, word in enumerate(self.words)
+        )
 
     def _aggregates(self) -> None:
         for n in range(len(self.words)):
@@ -40,6 +48,11 @@ class Calculations(QueryCursor):
                 if field_here is None:
                     self._use(n)
                     self._aggregate(AGGREGATES[self.words[n]], n + 1)
+                elif self._at(n + 1, "of", "all") and self.table.numbers(field_here):
+                    # "the total of all orders", each of which has a total.
+                    self._use(n, n + 1, n + 2)
+                    operation = AGGREGATES[self.words[n]]
+                    self.query.aggregate, self.query.aggregate_path = operation, field_here
         for n in range(len(self.words)):
             if self.query.aggregate and (length := self._span(n, "in total")):
                 self._use(*range(n, n + length))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,10 @@ _ASKING = word_set(
 )
 #: Names of headers that need no word "header".
 _HEADER_NAME = re.compile(r"(?i)authorization|cookie|accept|content-type|user-agent|x-.+")
+#: A value of Authorization with a variable in it.
+_SCHEME = re.compile(r"(\w+)\s+\$\{?([A-Za-z_]\w*)\}?")
+_AUTHENTICATING = word_set("authenticate auth authorize authorise token key bearer")
+_CREDENTIAL = _AUTHENTICATING | word_set("use using with my the api is in as access from env a to")
 #: A header as it is written, name and value.
 HEADER_TEXT = re.compile(r"([A-Za-z][\w-]*):\s*(\S.*)")
 _RHYTHMS = word_set("daily hourly weekly monthly")
@@ -105,7 +109,7 @@ def read_roles(clause: Clause) -> Roles:
     if clause.verb == "how" and tokens and tokens[0].word == "much":
         roles.verb, tokens = "what", tokens[1:]
     roles.method = roles.method or _changing(clause)
-    for token in tokens:
+    for token in _placed_variables(tokens):
         _ROLE_OF.get(token.type, _plain)(token, roles)
     if roles.sends or roles.commands:
         _refuse_questions(roles)
@@ -116,6 +120,50 @@ def read_roles(clause: Clause) -> Roles:
         roles.query |= roles.body
         roles.body = {}
     return roles
+
+
+def lone_credential(clause: Clause) -> tuple[str, Variable] | None:
+    """Return the param and the variable of "authenticate with $TOKEN", where that is all."""
+    variables = [t for t in clause.tokens if t.type is TokenType.VARIABLE]
+    others = [t for t in clause.tokens if t.type is not TokenType.VARIABLE]
+    words = {clause.verb, *(t.word for t in others)} - {""}
+    if len(variables) != 1 or not words <= _CREDENTIAL or not words & _AUTHENTICATING:
+        return None
+    return ("api_key" if "key" in words else "auth_token"), variables[0].value
+
+
+def _placed_variables(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
+    """Yield the tokens with "$KEY as the query parameter key" as a parameter, or as a header."""
+    at = 0
+    while at < len(tokens):
+        placed = _placed(tokens, at) if tokens[at].type is TokenType.VARIABLE else None
+        if placed is None:
+            yield tokens[at]
+            at += 1
+            continue
+        role, name, at_end = placed
+        variable = tokens[at]
+        yield TaskToken(TokenType.WORD, role)
+        yield TaskToken(TokenType.PAIR, variable.text, variable.value, key=name)
+        at = at_end
+
+
+def _placed(tokens: tuple[TaskToken, ...], at: int) -> tuple[str, str, int] | None:
+    words = [token.word for token in tokens]
+    if words[at + 1 : at + 2] not in (["as"], ["in"]):
+        return None
+    n, role = at + 2, ""
+    while n < len(tokens) and words[n] in DETERMINERS | _QUERY | _HEADER | {"named", "called"}:
+        role = "header" if words[n] in _HEADER else "query" if words[n] in _QUERY else role
+        n += 1
+    if n >= len(tokens) or tokens[n].type is not TokenType.WORD:
+        return None
+    after = words[n + 1] if n + 1 < len(tokens) else ""
+    if not role and after in _HEADER | _QUERY:
+        return ("header" if after in _HEADER else "query"), tokens[n].text, n + 2
+    if not role and not _HEADER_NAME.fullmatch(tokens[n].text):
+        return None
+    return role or "header", tokens[n].text, n + 1
 
 
 def _changing(clause: Clause) -> str:
@@ -162,7 +210,7 @@ def _describes_entries(at: int, clause: Clause) -> bool:
     """True for "that are not open" and "hourly temperatures": they say which, and not when."""
     words = [token.word for token in clause.tokens]
     follows = at + 1 < len(words) and clause.tokens[at + 1].type is TokenType.WORD
-    reads = clause.verb in FETCH | TAKE | SHOW | {"count"}
+    reads = clause.verb in FETCH | TAKE | SHOW | {"count", ""}
     before = words[at - 1] if at else ""
     if words[at] == "not":
         return reads and follows and before in {"are", "is", "that", "who"}
@@ -175,7 +223,8 @@ def _source(token: TaskToken, roles: Roles) -> None:
         roles.what.append(token)  # "url https://…" is a value that is sent.
         return
     _pop(roles, _OVER)
-    roles.joined = bool(_pop(roles, _FROM | _TO, most=2))
+    before_url = _FROM | _TO | ({"for"} if roles.sends else set())
+    roles.joined = bool(_pop(roles, before_url, most=2))
     _pop(roles, _ANSWER | {"of", "the", "in", "from"})
     (roles.urls if token.type is TokenType.URL else roles.commands).append(token)
     roles.before = len(roles.what)
@@ -212,6 +261,12 @@ def _pair(token: TaskToken, roles: Roles) -> None:
     role = _pop(roles, _WITH | DETERMINERS | _BODY | _QUERY | _HEADER)
     goes_on = not role - {"and", ","}
     roles.names_headers |= bool(role & _HEADER)
+    if isinstance(token.value, str) and (scheme := _SCHEME.fullmatch(token.value)):
+        if scheme[1].lower() != "bearer":
+            raise CannotPlan(f"{token.text!r}: a variable stands for a whole header here")
+        _pop(roles, {"and", ","})
+        roles.token = Variable(scheme[2])
+        return
     goes_on_so = roles.names_headers and goes_on and not roles.body
     if role & _HEADER or goes_on_so or _HEADER_NAME.fullmatch(token.key):
         roles.headers[token.key] = token.value

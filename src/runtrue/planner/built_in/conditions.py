@@ -51,7 +51,7 @@ class Conditions(QueryCursor):
 
     def _comparison(self, begin: int, middle: int, phrase: str, value: Any, end: int) -> None:
         operator, concept = COMPARATORS[phrase]
-        path, used = self._compared(begin, end, concept, value)
+        path, used = self._compared(begin, end, concept, value, is_amount=not concept)
         operator, value = self._dated(path, operator, value, phrase)
         self._use(*range(begin, end), *used)
         self.query.conditions.append(Held(path, operator, value))
@@ -88,14 +88,20 @@ class Conditions(QueryCursor):
         self._use(*range(n, high[1]), *used)
         self.query.conditions += [Held(path, ">=", low[0]), Held(path, "<=", high[0])]
 
-    def _compared(self, begin: int, end: int, concept: str, value: Any) -> tuple[str, list[int]]:
-        """Return the field that a comparison is about, and the words that say so."""
+    def _compared(
+        self, begin: int, end: int, concept: str, value: Any, *, is_amount: bool = False
+    ) -> tuple[str, list[int]]:
+        """Return the field that a comparison is about, and the words that say so.
+
+        What there is an amount of, as in "over 1500 words", is no year.
+        """
         used: list[int] = []
         money = end < len(self.words) and self.words[end] in MONEY
         if money:
             used.append(end)
         money = money or any(self.tokens[n].text[:1] in "$€£" for n in range(begin, end))
-        if is_date(value) or concept == "date" or (self._is_year(value) and self._dates()):
+        is_year = self._is_year(value) and bool(self._dates()) and not is_amount
+        if is_date(value) or concept == "date" or is_year:
             path, words = self._dated_field(begin, concept)
             if path is not None:
                 return path, [*used, *words]

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from runtrue.planner.built_in.draft import CannotPlan
 from runtrue.planner.built_in.entries import EntryTable, Held
 from runtrue.planner.built_in.query_words import (
+    ENTRIES,
     EQUALS,
     NUMBERS,
     ORDINALS,
@@ -124,6 +125,9 @@ class QueryCursor:
         if len(words) == 1 and self.table.is_noun(words[0]) and strict:
             return None
         return self.table.field(words)
+
+    def _is_entry(self, words: Sequence[str]) -> bool:
+        return len(words) == 1 and (self.table.is_noun(words[0]) or words[0] in ENTRIES)
 
     def _is_word(self, n: int) -> bool:
         return self.free[n] and bool(self.words[n]) and self.tokens[n].type is not TokenType.MARK

@@ -108,6 +108,8 @@ class Draft:
     batch: str = ""
     #: True if the task says "all pages".
     all_pages: bool = False
+    #: The param and the variable that requests authenticate themselves with, said beforehand.
+    credential: tuple[str, Variable] | None = None
     #: The answer of a login, and the origin that it is for.
     login: tuple[str, str] | None = None
 

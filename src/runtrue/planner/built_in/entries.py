@@ -30,6 +30,8 @@ _LABELS = (
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2}([T ].*)?)?|\d{4}/\d{2}/\d{2}")
 #: Short forms of words for entries, and words for people.
 _ALSO = {"repository": "repo", "repo": "repository", "organization": "org", "photo": "picture"}
+#: Names of entries in two words, of which a path has only the first.
+_COMPOUNDS = {"pull": "request", "merge": "request", "line": "item", "work": "item"}
 _PERSONS = word_set("user member person customer client employee contact subscriber account")
 #: Words of names that say what a value is measured in, or that it is a date.
 _UNITS = word_set(
@@ -86,7 +88,7 @@ class EntryTable:
         """Return the path of the field that is called so, or None."""
         if (path := self.chosen.get("_".join(words))) is not None:
             return str(parse_path(path)) if self.leads(path) else None
-        said = [stem(word) for word in words]
+        said = [stem(part) for word in words for part in word.strip("_").split("_")]
         costs = {
             steps: cost for steps in self.columns if (cost := self._cost(said, steps)) is not None
         }
@@ -246,9 +248,13 @@ class EntryTable:
     def is_noun(self, word: str) -> bool:
         """True if a word is one for an entry."""
         one = singular(word)
-        if one in self.nouns or _ALSO.get(one) in self.nouns:
+        if one in self.nouns or self._is_compound(word) or _ALSO.get(one) in self.nouns:
             return True
         return one in _PERSONS and bool(self.nouns & _PERSONS)
+
+    def _is_compound(self, word: str) -> bool:
+        """True for the second word of such as "pull requests", whose path is `/pulls`."""
+        return any(_COMPOUNDS.get(noun) == singular(word) for noun in self.nouns)
 
 
 def _fields(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:

@@ -16,7 +16,13 @@ from runtrue.planner import seams
 from runtrue.planner.built_in import commands, files, http, lists, operations, pages, saved, tools
 from runtrue.planner.built_in.chains import read_each, read_token
 from runtrue.planner.built_in.clause_order import order_clauses
-from runtrue.planner.built_in.clauses import Roles, read_roles, refuse_conditions, said
+from runtrue.planner.built_in.clauses import (
+    Roles,
+    lone_credential,
+    read_roles,
+    refuse_conditions,
+    said,
+)
 from runtrue.planner.built_in.draft import (
     CannotPlan,
     DataForm,
@@ -136,6 +142,9 @@ def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) ->
         return
     if tools.names_server(clause, draft.components):
         tools.call_tool(clause, draft, draft.components)
+        return
+    if (credential := lone_credential(clause)) is not None:
+        draft.credential = credential
         return
     roles = read_roles(clause)
     if roles.urls:
@@ -313,7 +322,7 @@ def _take(roles: Roles, draft: Draft) -> None:
     means_whole = only_nouns and not _are_fields(words, roles, topic)
     if means_whole and not changes and roles.verb != "how":
         return
-    late = [token for token in roles.after if token.word not in FILLERS | GENERIC]
+    late = [token for token in roles.after if token.word not in FILLERS | GENERIC | QUIET]
     ends = roles.what[: roles.before][-1:] if roles.before else []
     late += [token for token in ends if token.word in {",", ":", "("}]
     if (topic.node is not None or topic.entries) and (

@@ -20,6 +20,8 @@ from runtrue.planner.words import FETCH, FILLERS, GENERIC, singular, singulars
 _OUTPUTS = {name: name for name in ("status_code", "response_headers", "response_time")}
 _OUTPUTS |= {"http_status": "status_code", "headers": "response_headers"}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+#: Words for what an answer to a change describes: "the new id".
+_MADE = frozenset({"new", "created", "resulting", "generated"})
 _LOGINS = frozenset({"login", "signin", "authenticate", "token"})
 _USERS = frozenset({"username", "user", "login"})
 _PASSWORDS = frozenset({"password", "passwd", "pwd", "pass"})
@@ -86,6 +88,8 @@ def _request(method: str, address: Address, roles: Roles, draft: Draft) -> dict[
     named = {"auth_token": roles.token, "api_key": roles.key}
     used = {way: draft.value(variable) for way, variable in named.items() if variable}
     used |= {"auth": auth} if auth else {}
+    if not used and not roles.headers and draft.credential is not None:
+        used = {draft.credential[0]: draft.value(draft.credential[1])}
     if not used and not roles.headers and (token := token_of(str(roles.urls[0].value), draft)):
         used = {"auth_token": token}
     if len(used) > 1:
@@ -180,6 +184,8 @@ def take(tokens: list[TaskToken], draft: Draft) -> None:
     topic = draft.topic
     if topic is None or topic.node is None:
         raise CannotPlan(f"{said(tokens)!r}: there is no response to take it from")
+    if topic.node["params"].get("method", "GET") not in _SAFE:
+        tokens = [token for token in tokens if token.word not in _MADE]
     wants = read_wants(tokens, topic.nouns, topic.collection)
     if not wants:
         return

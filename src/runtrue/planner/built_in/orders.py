@@ -184,6 +184,14 @@ class Orders(Conditions):
                     if i and self.words[i - 1] in ("top", "first", "bottom"):
                         self._use(i - 1)
                     return value[0]
+        for i in range(n):
+            # "the two stations with the fewest platforms"
+            value = self._value_at(i) if self.words[i] not in QUIET else None
+            after = self.words[i + 1 : i + 2]
+            is_count = value is not None and isinstance(value[0], int) and value[1] == i + 1
+            if is_count and after and self._is_entry(after):
+                self._use(i)
+                return int(value[0]) if value else None
         if (n and self.free[n - 1] and ORDINAL.fullmatch(self.words[n - 1])) or (
             n and self.words[n - 1] in ORDINALS and self.free[n - 1]
         ):

@@ -14,10 +14,18 @@ from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
 from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.orders import Orders
-from runtrue.planner.built_in.query_words import AGGREGATES, ENTRIES, PART_OF, QUIET, RELATING
+from runtrue.planner.built_in.query_words import AGGREGATES, PART_OF, QUIET, RELATING
 from runtrue.planner.fix import suggestions
 from runtrue.planner.seams import Doubt
 from runtrue.planner.words import is_plural
+
+_ON_LINES = (
+    "one per line",
+    "each on its own line",
+    "each on a line",
+    "on separate lines",
+    "line by line",
+)
 
 
 class QueryReader(Orders, Calculations):
@@ -33,9 +41,9 @@ class QueryReader(Orders, Calculations):
         elif self.verb in AGGREGATES:
             self._aggregate(AGGREGATES[self.verb], 0)
         for rule in (
-            self._formats, self._orders, self._groups, self._comparisons, self._periods,
-            self._equalities, self._superlatives, self._positions, self._aggregates, self._unique,
-            self._chunks,
+            self._lines, self._formats, self._orders, self._groups, self._comparisons,
+            self._periods, self._equalities, self._superlatives, self._positions,
+            self._aggregates, self._unique, self._titles, self._chunks,
         ):  # fmt: skip
             rule()
         self._refuse_rest()
@@ -78,6 +86,29 @@ class QueryReader(Orders, Calculations):
                     for word in ("as", "in", "a", "list", "string", "text"):
                         near = range(max(0, n - 2), min(len(self.words), n + length + 2))
                         self._use(*(i for i in near if self.words[i] == word))
+
+    def _lines(self) -> None:
+        """Read "one per line" and the like."""
+        for n in range(len(self.words)):
+            for phrase in _ON_LINES:
+                if length := self._span(n, phrase):
+                    self._use(*range(n, n + length))
+                    self.query.separator = "\n"
+
+    def _titles(self) -> None:
+        """Read a value in capitals, such as "To Do", whose words mean nothing by themselves."""
+        for n in range(len(self.words)):
+            for end in range(min(len(self.words), n + LONGEST_FIELD), n + 1, -1):
+                if not all(
+                    self._is_word(i) and self.tokens[i].text[:1].isupper() for i in range(n, end)
+                ):
+                    continue
+                said = " ".join(token.text for token in self.tokens[n:end])
+                held = self.table.value(said)
+                if held is not None and held.operator == "==" and held.value == said:
+                    self._use(*range(n, end))
+                    self._add(held)
+                    break
 
     def _chunks(self) -> None:
         """Give the words that are left a role: a field, the entries, a flag or a value."""
@@ -133,9 +164,6 @@ class QueryReader(Orders, Calculations):
         texts = " ".join(token.text for token in self.tokens[n:end])
         return re.sub(r"['’]s\b", "", texts)
 
-    def _is_entry(self, words: list[str]) -> bool:
-        return len(words) == 1 and (self.table.is_noun(words[0]) or words[0] in ENTRIES)
-
     def _bind(self, n: int, end: int) -> bool:
         words, table = self.words[n:end], self.table
         before = self.words[n - 1] if n else ""
@@ -155,7 +183,9 @@ class QueryReader(Orders, Calculations):
             return True
         named = table.named_field(words)
         has_noun = any(self._is_entry([word]) for word in words)
-        path = named or (None if has_noun else table.field(words))
+        # "labels of the products": what something is of is no further field by its meaning alone.
+        is_owner = self._before(n) == "of" and bool(self._field_ends)
+        path = named or (None if has_noun or is_owner else table.field(words))
         if path is None or (named is None and self._follows_field(n)):
             return False
         if n and not self.free[n - 1] and path in {held.path for held in self.query.conditions}:
@@ -201,7 +231,8 @@ class QueryReader(Orders, Calculations):
 
     def _refuse_rest(self) -> None:
         quiet = QUIET | PART_OF | {",", "and", "&", "(", ")", ":", ".", "by"}
-        quiet |= RELATING if self.query.conditions else set()
+        asks = {"does", "do"} & set(self.words) and not self.query.aggregate
+        quiet |= RELATING if self.query.conditions or asks else set()
         left = [
             token.text
             for n, token in enumerate(self.tokens)

@@ -9,7 +9,8 @@ QUIET = word_set(
     "the a an its their them it his her my our your me us please just only kindly also is are was "
     "were be do does did has have had there i that which who what whose where these those this "
     "all each every any both value values field fields out whole entire list give show get tell "
-    "return find along together as then to on ones one's named called currently '"
+    "return find found along together altogether as then to on ones one's named called currently "
+    "still got '"
 )
 #: Verbs between entries and what is said of them.
 RELATING = word_set(

@@ -32,7 +32,7 @@ _PLAIN |= word_set(
     "ask use using via call get fetch retrieve mcp server tool api now current currently"
 )
 _PLAIN |= word_set("this what's which one last latest recent right be s what many much through run")
-_REFERRING = word_set("use using via with ask call through")
+_REFERRING = word_set("use using via with ask call through have let make")
 #: The lead that a tool needs over the next one, and the score it needs if no server is named.
 _MARGIN = 1.0
 _LEAST = 3.0
@@ -43,6 +43,16 @@ _LOOKING = word_set("get show list return read retriev fetch search find query q
 _LOOKING |= word_set(
     "describ count check display print report tell provid calculat comput the a an"
 )
+#: What people say for a word in the name or the description of a tool.
+_ALSO = {
+    "repository": "repo",
+    "add": "sum",
+    "plus": "sum",
+    "folder": "directory",
+    "dir": "directory",
+}
+#: Words that have somebody do something: "have the echo server say …".
+_CAUSING = frozenset({"have", "let", "make"})
 _TYPES = word_set("string number integer boolean object array")
 
 
@@ -146,6 +156,8 @@ def _match(clause: Clause, tool: Interface) -> _Match:
     wanted = []
     for _, token in wording.free():
         word = singular(token.word)
+        also = _ALSO.get(word, "")
+        word = also if also in described | named and word not in described | named else word
         if word in named - server:
             score += _NAME_WEIGHT
             hits.add(word)
@@ -190,7 +202,8 @@ def _spoken(clause: Clause, tool: Interface) -> tuple[TaskToken, ...]:
     callers = {(tool.server or "").lower(), "server", "tool"}
     for at, token in enumerate(clause.tokens):
         before = clause.tokens[at - 1].word if at else ""
-        if not (token.word == "to" and before in callers and clause.verb in ASK):
+        causes = not clause.verb and at == 0 and token.word in _CAUSING
+        if not (token.word == "to" and before in callers and clause.verb in ASK) and not causes:
             spoken.append(token)
     return tuple(spoken)
 
@@ -201,6 +214,8 @@ def _is_meant(clause: Clause, tool: Interface) -> bool:
     Its words may well fit one that changes something: "show the changes" is no reset.
     """
     wanted = clause.verb
+    if not wanted and clause.tokens and clause.tokens[0].word in _CAUSING:
+        return True
     if wanted in ASK:
         spoken = [token.word for token in clause.tokens]
         wanted = spoken[spoken.index("to") + 1] if "to" in spoken[:-1] else ""
