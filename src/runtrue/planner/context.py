@@ -65,7 +65,8 @@ class PlannerContext:
         """The configured model's generator, or else the built-in one."""
         if self.given is not None:
             return self.given
-        name = model_name(self.environment, load_config(self.registry.directory).model.name)
+        config = load_config(self.registry.directory).model
+        name = model_name(self.environment, config.name)
         if name is None:
             from runtrue.planner.built_in import BuiltInGenerator
 
@@ -74,13 +75,17 @@ class PlannerContext:
         from runtrue.planner.model import ModelWorkflowGenerator
 
         try:
-            model = PatientModel(open_model(name, self.environment))
-            planner = ModelWorkflowGenerator(model, memory=self.memory)
+            model = PatientModel(open_model(name, self.environment, config=config))
+            planner = ModelWorkflowGenerator(model, self.memory, self._purpose_of)
             return FallbackGenerator(planner, memory=self.memory, environment=self.environment)
         except ModelError as error:
             raise UsageError(
                 f"{error}; without RUNTRUE_MODEL and [model] the built-in planner is used"
             ) from error
+
+    def _purpose_of(self, type_: str) -> frozenset[str]:
+        node = self.registry.node(type_)
+        return frozenset() if node is None else node.purpose
 
 
 class PlannerNode(Node):
