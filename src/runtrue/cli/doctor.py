@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import platform
@@ -30,7 +31,7 @@ from runtrue.flow import Journal
 from runtrue.foreign_text import visible_name
 from runtrue.home import Home
 from runtrue.memory import DebugMemory
-from runtrue.models import model_name, open_model
+from runtrue.models import BadOutput, model_name, open_model
 from runtrue.sandbox import (
     Isolation,
     Level,
@@ -197,13 +198,22 @@ def _isolation(config: Config) -> Fact:
     return Fact("isolation", True, "; ".join(facts), needed=True)
 
 
+#: Seconds that the endpoint of a model has for its answer.
+_MODEL_SECONDS = 10.0
+
+
 def _model(config: Config) -> Fact:
+    """Ask the endpoint of the model for one word, where one is configured."""
+    name = model_name(os.environ, config.model.name)
     try:
-        return Fact(
-            "model", True, open_model(model_name(os.environ, config.model.name), os.environ).name
-        )
+        model = open_model(name, os.environ, config=config.model)
+        asked = model.ask("Answer with the word ok.", max_tokens=16, timeout=_MODEL_SECONDS)
+        asyncio.run(asked)
+    except BadOutput:
+        pass  # It answers, which is all that is asked here.
     except RuntrueError as error:
         return Fact("model", False, str(error))
+    return Fact("model", True, f"{model.name} answers at {model.host}")
 
 
 def _servers(project: Path) -> Fact:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from runtrue.checks import Framework, Language, language_of
 from runtrue.code.suites import new_test_path, test_files_for
-from runtrue.config import AgentConfig
+from runtrue.config import AgentConfig, ModelConfig
 from runtrue.fixers import (
     Edited,
     Lead,
@@ -129,9 +129,12 @@ class ModelGenerator:
         *,
         timeout: float = 300,
         redact: Callable[[str], str] | None = None,
+        config: ModelConfig | None = None,
     ) -> None:
         self.name = model
-        self._editor = ModelEditor(model, environment, timeout=timeout, redact=redact)
+        self._editor = ModelEditor(
+            model, environment, timeout=timeout, redact=redact, config=config
+        )
 
     async def generate_code(
         self, task: GenerationTask, workplace: Workplace, lessons: Sequence[str] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from runtrue.code.analyst import MemoryAnalyst
 from runtrue.code.can_fail import CanFailGate
@@ -11,6 +12,7 @@ from runtrue.code.escalate import ReportEscalator
 from runtrue.code.independence import IndependenceGate
 from runtrue.code.proof import KindsGate
 from runtrue.code.request import Kind
+from runtrue.config import load_config
 from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.gates import CoverageGate, SecurityGate
 from runtrue.loop import CodeType, Gate, Known, Mode, Workshop
@@ -30,6 +32,7 @@ def workshop_of(context: CodeContext) -> Workshop:
         tests=request.checks,
         search=request.search,
         model=request.model,
+        endpoint=load_config(Path(request.project)).model if request.model else None,
         agent=request.agent,
         files=(task.path,) if task else (),
         redact=context.redact,

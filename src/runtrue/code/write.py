@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from runtrue.checks import framework_of, language_of
@@ -26,6 +27,7 @@ from runtrue.code.generate import (
 )
 from runtrue.code.suites import test_files_for
 from runtrue.code.task import CodeTask
+from runtrue.config import load_config
 from runtrue.errors import GeneratorFailed
 from runtrue.flow import Run, emit
 from runtrue.loop import (
@@ -42,7 +44,8 @@ def generator_of(context: CodeContext) -> Generator:
     """Return who writes, as the request says."""
     request = context.request
     if request.generator == "model" and request.model:
-        return ModelGenerator(request.model, os.environ, redact=context.redact)
+        config = load_config(Path(request.project)).model
+        return ModelGenerator(request.model, os.environ, redact=context.redact, config=config)
     return AgentGenerator(request.agent, redact=context.redact)
 
 

@@ -106,6 +106,8 @@ _RULES = (
     _GrantRule(
         ("model", "name"), _nothing, "sends code and tasks to a language model, with your key"
     ),
+    _GrantRule(("model", "base_url"), _nothing, "sends code and tasks to this address"),
+    _GrantRule(("model", "key_env"), _nothing, "sends the value of this variable to the model"),
     _GrantRule(("escalation", "notification"), _printed, "sends reports of runs away"),
     _GrantRule(("plans", "sandbox"), _in_sandbox, "lets plans work on your own files"),
     _GrantRule(("plans", "profile"), _careful_profile, "lets plans do more without asking"),

@@ -185,6 +185,10 @@ class ModelConfig:
 
     #: `provider:name`; RUNTRUE_MODEL overrides it.
     name: str | None = None
+    #: The address of an endpoint; a variable such as OPENAI_BASE_URL overrides it.
+    base_url: str | None = None
+    #: The variable or secret with the key. With a `base_url`, no other key is sent there.
+    key_env: str | None = None
 
 
 _RESOURCE_LIMITS = ResourceLimits()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks import plain
+from runtrue.config import ModelConfig
 from runtrue.fixers.context import Redact, fill, sendable
 from runtrue.fixers.edits import EDITS, EditError, apply_edits, read_edits
 from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
@@ -54,8 +55,10 @@ class ModelEditor:
         *,
         timeout: float,
         redact: Redact | None = None,
+        config: ModelConfig | None = None,
     ) -> None:
         self._name = name
+        self._config = config
         self._environment = environment
         self._timeout = timeout
         self._redact = redact
@@ -127,7 +130,7 @@ class ModelEditor:
 
     def _opened(self) -> Model:
         if self._model is None:
-            self._model = open_model(self._name, self._environment)
+            self._model = open_model(self._name, self._environment, config=self._config)
         return self._model
 
 

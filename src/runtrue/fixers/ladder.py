@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runtrue.checks import CommandCheck
-from runtrue.config import AgentConfig, SearchConfig
+from runtrue.config import AgentConfig, ModelConfig, SearchConfig
 from runtrue.fixers.agent import AgentFixer
 from runtrue.fixers.autofix import AutofixCommands
 from runtrue.fixers.command import CommandFixer
@@ -38,6 +38,8 @@ class FixerSettings:
     tests: tuple[CommandCheck, ...]
     search: SearchConfig
     model: str | None
+    #: The endpoint of the model, if the project configures one.
+    endpoint: ModelConfig | None = None
     agent: AgentConfig
     #: The files that a model is shown whatever the findings say.
     files: tuple[str, ...] = ()
@@ -66,7 +68,9 @@ _FIXERS: dict[str, Callable[[FixerSettings], Fixer]] = {
         held=its.memory.edit_counts,
         stronger=its.has_stronger,
     ),
-    "model": lambda its: ModelFixer(its.model, os.environ, files=its.files, redact=its.redact),
+    "model": lambda its: ModelFixer(
+        its.model, os.environ, files=its.files, redact=its.redact, config=its.endpoint
+    ),
     "agent": lambda its: AgentFixer(its.agent, redact=its.redact),
     "command": lambda its: CommandFixer(timeout=its.agent.timeout, redact=its.redact),
 }

@@ -7,6 +7,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from runtrue.config import ModelConfig
 from runtrue.fixers.context import Redact, fill, task_text, wants_tests
 from runtrue.fixers.editor import Edited, ModelEditor, one_line, sentence
 from runtrue.loop import Analysis, Finding, FixTask, History, Proposal, Reason, Workplace
@@ -40,8 +41,11 @@ class ModelFixer:
         files: tuple[str, ...] = (),
         timeout: float = 180,
         redact: Redact | None = None,
+        config: ModelConfig | None = None,
     ) -> None:
-        self._editor = ModelEditor(model, environment, timeout=timeout, redact=redact)
+        self._editor = ModelEditor(
+            model, environment, timeout=timeout, redact=redact, config=config
+        )
         self._redact: Redact = redact or str
         self._files = files
 

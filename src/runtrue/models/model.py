@@ -12,6 +12,8 @@ from runtrue.models.providers import INSTALL, Endpoint, find_endpoint
 if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
+    from runtrue.config import ModelConfig
+
 
 class Model:
     """A language model; `open_model` makes one.
@@ -31,6 +33,11 @@ class Model:
     def name(self) -> str:
         """Its name: `provider:model`."""
         return self._endpoint.name
+
+    @property
+    def host(self) -> str:
+        """The host and port of its endpoint."""
+        return self._endpoint.host
 
     async def ask(
         self,
@@ -75,14 +82,18 @@ class Model:
 
 
 def open_model(
-    name: str | None, environment: Mapping[str, str], *, format_retries: int = 1
+    name: str | None,
+    environment: Mapping[str, str],
+    *,
+    config: ModelConfig | None = None,
+    format_retries: int = 1,
 ) -> Model:
-    """Open the model of that name, with the key and the endpoint that `environment` holds.
+    """Open the model of that name, with the key and the endpoint of `environment` and `config`.
 
     Nothing is sent. Raises ModelUnavailable or BadCredentials where it is clear from the start
     that no question could be asked.
     """
-    endpoint = find_endpoint(name, environment)
+    endpoint = find_endpoint(name, environment, config)
     try:
         from runtrue.models.conversation import connect
 

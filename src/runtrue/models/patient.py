@@ -25,8 +25,18 @@ class PatientModel(Model):
     """
 
     def __init__(self, model: Model) -> None:
-        super().__init__(model._endpoint, format_retries=model._format_retries)
+        self._model = model
         self._hung: NoAnswer | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    @property
+    def host(self) -> str:
+        """The host and port of the model's endpoint."""
+        return self._model.host
 
     async def ask(self, prompt: str, *, timeout: float = 60, **options: Any) -> ModelAnswer:  # noqa: ASYNC109
         """Ask a question, as `Model.ask` does."""
@@ -37,7 +47,7 @@ class PatientModel(Model):
         for tried in range(_RETRIES + 1):
             left = max(end - time.monotonic(), 1.0)
             try:
-                answer = await super().ask(prompt, timeout=left, **options)
+                answer = await self._model.ask(prompt, timeout=left, **options)
                 return answer if used is None else replace(answer, usage=used.plus(answer.usage))
             except NoAnswer as error:
                 if error.category == "timeout":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from runtrue.config import ModelConfig
 from runtrue.documents import closest
 from runtrue.models.errors import BadCredentials, ModelUnavailable
 from runtrue.redaction import Redactor
@@ -92,8 +93,13 @@ def model_name(environment: Mapping[str, str], configured: str | None) -> str | 
     return environment.get(MODEL, "").strip() or configured or None
 
 
-def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
-    """Look up the endpoint of a model, without importing or sending anything."""
+def find_endpoint(
+    name: str | None, environment: Mapping[str, str], config: ModelConfig | None = None
+) -> Endpoint:
+    """Look up the endpoint of a model, without importing or sending anything.
+
+    `config` holds for models of the provider that it names.
+    """
     if not name:
         raise ModelUnavailable(
             f"no language model is configured; set {MODEL} to provider:model (such as openai:… or "
@@ -105,17 +111,28 @@ def find_endpoint(name: str | None, environment: Mapping[str, str]) -> Endpoint:
     if not model:
         raise ModelUnavailable(f"{name!r} names no model of {known}; write {known}:model")
     provider = PROVIDERS[known]
-    key = _key(provider, environment)
+    if config is None or (config.name or name).partition(":")[0] != known:
+        config = ModelConfig()
     own_url = _url(provider, environment)
-    if key is None and own_url is None and provider.needs_key:
+    is_configured = own_url is None and config.base_url is not None
+    if is_configured:
+        if provider.url is None:
+            raise ModelUnavailable(
+                f"[model] base_url: {known} has one address; name the model openai:{model} to use "
+                "another endpoint that speaks OpenAI's protocol"
+            )
+        own_url = _checked(str(config.base_url), "[model] base_url")
+    variable = config.key_env or provider.key
+    # An address out of a file gets the key that the file names, and no other.
+    key = None if is_configured and config.key_env is None else _key(variable, environment)
+    if key is None and (config.key_env or (own_url is None and provider.needs_key)):
         raise BadCredentials(
-            f"{name} needs a key; set {provider.key}, or keep it with `runtrue secret set "
-            f"{provider.key}`"
+            f"{name} needs a key; set {variable}, or keep it with `runtrue secret set {variable}`"
         )
     return Endpoint(
         provider=known,
         model=model,
-        key_variable=provider.key,
+        key_variable=variable,
         key=key,
         url=own_url or provider.default_url,
         is_own=own_url is not None,
@@ -138,32 +155,34 @@ def _unknown(name: str, provider: str) -> str:
     )
 
 
-def _key(provider: Provider, environment: Mapping[str, str]) -> str | None:
+def _key(variable: str, environment: Mapping[str, str]) -> str | None:
     try:
-        key = (secret_of(provider.key, environment) or "").strip()
+        key = (secret_of(variable, environment) or "").strip()
     except StoreRefused as error:
-        raise BadCredentials(f"{provider.key} cannot be read: {error}") from error
+        raise BadCredentials(f"{variable} cannot be read: {error}") from error
     # It goes into a header; the error for one that cannot would show it.
     if not (key.isascii() and key.isprintable()):
-        raise BadCredentials(f"{provider.key} holds characters that cannot be part of a key")
+        raise BadCredentials(f"{variable} holds characters that cannot be part of a key")
     return key or None
 
 
 def _url(provider: Provider, environment: Mapping[str, str]) -> str | None:
-    from urllib.parse import urlsplit
-
     url = environment.get(provider.url, "").strip() if provider.url else ""
     if not url and provider is PROVIDERS["ollama"]:
         url = _ollama_url(environment.get(_OLLAMA_HOST, "").strip())
-    if not url:
-        return None
+    return _checked(url, str(provider.url)) if url else None
+
+
+def _checked(url: str, said: str) -> str:
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(url)
         is_fine = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
         is_fine = False
     if not is_fine:
-        raise ModelUnavailable(f"{provider.url} is not a URL such as http://localhost:8000/v1")
+        raise ModelUnavailable(f"{said} is not a URL such as http://localhost:8000/v1")
     return url
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from runtrue.config import AgentConfig
+from runtrue.config import AgentConfig, ModelConfig, load_config
 from runtrue.fixers import (
     ModelEditor,
     Redact,
@@ -47,7 +48,8 @@ def actor_of(step: Step, request: PlanRequest, redact: Redact, held: Held = dict
         case Actor.SEARCH:
             return SearchActor(request, held)
         case Actor.MODEL:
-            return ModelActor(request.model, os.environ, redact=redact)
+            config = load_config(Path(request.project)).model
+            return ModelActor(request.model, os.environ, redact=redact, config=config)
         case Actor.AGENT:
             return AgentActor(request.agent, redact=redact)
 
@@ -142,9 +144,16 @@ class ModelActor:
     """
 
     def __init__(
-        self, model: str | None, environment: Mapping[str, str], *, redact: Redact
+        self,
+        model: str | None,
+        environment: Mapping[str, str],
+        *,
+        redact: Redact,
+        config: ModelConfig | None = None,
     ) -> None:
-        self._editor = ModelEditor(model, environment, timeout=_MODEL_TIMEOUT, redact=redact)
+        self._editor = ModelEditor(
+            model, environment, timeout=_MODEL_TIMEOUT, redact=redact, config=config
+        )
         self._redact = redact
 
     def unavailable(self) -> str | None:

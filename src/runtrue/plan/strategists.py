@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from runtrue.config import load_config
 from runtrue.documents import read_document
 from runtrue.errors import PlanError, UsageError
 from runtrue.fixers import Redact, run_agent, sendable, sentence
@@ -183,7 +184,8 @@ class ModelStrategist(MachineStrategist):
     async def _ask(self, prompt: str, workplace: Workplace, *, is_whole: bool) -> _Answer:
         form = _form(self.actors, is_whole=is_whole)
         try:
-            model = open_model(self._request.model, self._environment)
+            config = load_config(Path(self._request.project)).model
+            model = open_model(self._request.model, self._environment, config=config)
             answer = await model.ask(prompt, schema=form, timeout=_MODEL_TIMEOUT)
         except BadOutput as error:
             return _Answer(problem=error.problem, usage=error.usage)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from runtrue.config import load_config
 from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.loop import Policy, Revise, Workshop
 from runtrue.plan.context import PlanContext
@@ -23,6 +26,7 @@ def workshop_of(context: PlanContext) -> Workshop:
         tests=test_checks(request),
         search=request.search,
         model=request.model,
+        endpoint=load_config(Path(request.project)).model if request.model else None,
         agent=request.agent,
         redact=context.redact,
     )

@@ -74,10 +74,10 @@ class LlmNode(WorkflowNode[LlmParams]):
 
     async def run(self, params: LlmParams, context: Context) -> Result:
         """Ask."""
-        configured = load_config(context.directory).model.name
-        name = params.model or model_name(context.environment, configured)
+        config = load_config(context.directory).model
+        name = params.model or model_name(context.environment, config.name)
         try:
-            model = open_model(name, context.environment)
+            model = open_model(name, context.environment, config=config)
             answer = await model.ask(
                 params.prompt,
                 system=params.system,
