@@ -76,12 +76,16 @@ class PlannerContext:
 
         try:
             model = PatientModel(open_model(name, self.environment, config=config))
-            planner = ModelWorkflowGenerator(model, memory=self.memory)
+            planner = ModelWorkflowGenerator(model, self.memory, self._purpose_of)
             return FallbackGenerator(planner, memory=self.memory, environment=self.environment)
         except ModelError as error:
             raise UsageError(
                 f"{error}; without RUNTRUE_MODEL and [model] the built-in planner is used"
             ) from error
+
+    def _purpose_of(self, type_: str) -> frozenset[str]:
+        node = self.registry.node(type_)
+        return frozenset() if node is None else node.purpose
 
 
 class PlannerNode(Node):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from runtrue.planner.seams import Plan
 from tests.planner.api import Api, Asked, Reply
 from tests.planner.built_in.support import Planner
 
@@ -84,3 +85,24 @@ def test_every_page_is_asked_for_once_by_the_command_line(api: Api, tmp_path: Pa
     report = json.loads(done.stdout)
     assert report["result"] == {"names": ["n10", "n11", "n20", "n21", "n30", "n31"]}
     assert "follow its pages" in report["understood"]
+
+
+@pytest.mark.parametrize(
+    ("words", "read"), [("the names", 10), ("all names", 12), ("the name of every user", 12)]
+)
+def test_more_pages_than_asked_for_are_a_failure_and_no_part_of_the_list(
+    planner: Planner, api: Api, words: str, read: int
+) -> None:
+    for page in range(12, 0, -1):
+        following = None if page == 12 else f"/users/{page + 1}"
+        path = "/users" if page == 1 else f"/users/{page}"
+        url = api.on(f"GET {path}", {"next": following, "results": [{"name": f"n{page}"}]})
+    answer = planner.answer(f"list {words} at {url}")
+    assert isinstance(answer, Plan)
+    result = planner.run(f"list {words} at {url}")
+    assert result.passed is (read == 12)
+    if read < 12:
+        assert "more than 10 pages" in str(result.error)
+        assert any("say 'all pages'" in note for note in answer.notes)
+    else:
+        assert [*result.outputs.values()] == [[f"n{page}" for page in range(1, 13)]]

@@ -356,3 +356,35 @@ def test_what_a_run_has_proven_comes_before_the_first_guess(tmp_path: Path) -> N
     assert extract == {"username": "$.login", "bio": "$.bio"}
     assert len(plan.notes) == 1
     assert "$.login" in plan.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "params"),
+    [
+        ("with the header Authorization: Bearer $T", {"auth_token": "${env.T}"}),
+        ("using $T as the query parameter api_key", {"params": {"api_key": "${env.T}"}}),
+        ("with $T as the X-Shop-Key header", {"headers": {"X-Shop-Key": "${env.T}"}}),
+    ],
+)
+def test_a_variable_goes_where_the_task_says(
+    planner: Planner, words: str, params: dict[str, Any]
+) -> None:
+    found = planner.params(f"fetch http://h/a {words} and give me the plan")
+    assert {name: found.get(name) for name in params} == params
+    assert "Variable(" not in str(found)
+
+
+def test_a_variable_within_another_header_is_refused_and_not_sent_as_text(
+    planner: Planner,
+) -> None:
+    refusal = planner.refusal("fetch http://h/a with the header Authorization: Digest $T")
+    assert "a variable stands for a whole header" in refusal
+
+
+def test_what_authenticates_can_be_said_beforehand(planner: Planner) -> None:
+    for words, name in [
+        ("authenticate with $T", "auth_token"),
+        ("use my api key in $T", "api_key"),
+    ]:
+        found = planner.params(f"{words} and read the owner email at http://h/v3/account")
+        assert found[name] == "${env.T}"

@@ -74,3 +74,51 @@ def test_a_question_may_come_before_its_url(
 ) -> None:
     url = api.on("GET /products", PRODUCTS)
     assert planner.outputs(task.format(url)) == outputs
+
+
+STATIONS = [
+    {"title": "Oslo", "platforms": 19, "state": "To Do", "wordCount": 900, "on": "2025-01-05"},
+    {"title": "Bergen", "platforms": 4, "state": "Done", "wordCount": 2100, "on": "2024-02-01"},
+    {"title": "Bodø", "platforms": 8, "state": "To Do", "wordCount": 1500, "on": "2024-12-24"},
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "outputs"),
+    [
+        ("titles of the two stations with the fewest platforms from {}", ["Bergen", "Bodø"]),
+        ("get the titles of all To Do stations in {}", ["Oslo", "Bodø"]),
+        ("titles of stations over 1000 words from {}", ["Bergen", "Bodø"]),
+        ("titles of the stations with more than 2000 words at {}", ["Bergen"]),
+        ("collect the titles of all stations at {} - please", ["Oslo", "Bergen", "Bodø"]),
+        ("titles of stations that are not Done in {}", ["Oslo", "Bodø"]),
+    ],
+)
+def test_what_people_say_of_entries(
+    planner: Planner, api: Api, task: str, outputs: list[str]
+) -> None:
+    url = api.on("GET /stations", STATIONS)
+    (found,) = planner.outputs(task.format(url)).values()
+    assert found == outputs
+
+
+def test_the_total_of_all_orders_is_a_sum_where_each_has_a_total(
+    planner: Planner, api: Api
+) -> None:
+    url = api.on("GET /orders", [{"id": 1, "total": 10}, {"id": 2, "total": 32}])
+    (found,) = planner.outputs(f"what's the total of all orders at {url}").values()
+    assert found == 42
+
+
+def test_one_per_line_is_how_a_list_is_written(planner: Planner, api: Api) -> None:
+    url = api.on("GET /stations", STATIONS)
+    planner.outputs(f"save the titles of the stations at {url} to s.txt, one per line")
+    assert (planner.path / "s.txt").read_text().rstrip() == "Oslo\nBergen\nBodø"
+
+
+def test_what_something_is_of_is_no_further_field_by_its_meaning(
+    planner: Planner, api: Api
+) -> None:
+    rows = {"items": [{"sku": "A", "label": "Oar"}, {"sku": "B", "label": "Rope"}]}
+    url = api.on("GET /catalog", rows)
+    assert "'products' is not understood" in planner.refusal(f"labels of the products at {url}")

@@ -520,3 +520,48 @@ def test_many_findings_make_no_long_prompt(
     openai_server.script(reader.fix_extract)
     assert isinstance(fix(generator, request), FixedWorkflow)
     assert len(openai_server.requests[0].prompt) < 400_000
+
+
+def test_what_no_fix_may_change_is_not_offered_and_upstream_data_is_shown(
+    context: PlannerContext, openai_server: OpenAIServer, api: Api
+) -> None:
+    url = api.on("GET /users/torvalds", TORVALDS)
+    code = {"code": "data['nope']", "inputs": {"data": "${fetch.response}"}}
+    step = {"id": "step", "type": "python", "params": code}
+    request = tried(context, {"nodes": [*fetch(url)["nodes"], step]})
+    model = open_model("openai:gpt-4o", openai_server.environment)
+    generator = ModelWorkflowGenerator(model, purpose_of=context._purpose_of)
+    openai_server.script(Call({"cannot": "no"}))
+    assert isinstance(fix(generator, request), NoFix)
+    prompt = openai_server.requests[0].prompt
+    places = prompt.partition("# What you may change")[2]
+    assert "nodes.step.params.inputs.data" in places
+    assert "params.code" not in places
+    assert "The outputs of `fetch`" in prompt
+    assert "fetch.response.login" in prompt
+
+
+def test_a_batch_that_failed_is_shown_with_what_its_items_came_from(
+    context: PlannerContext, openai_server: OpenAIServer, api: Api
+) -> None:
+    url = api.on("GET /users/torvalds", {"rows": [{"login": "a"}]})
+    each = {
+        "id": "each", "type": "shell", "params": {"command": "cat", "stdin": "${item.name}"},
+        "batch": {"items": "${fetch.response.rows}"},
+    }  # fmt: skip
+    request = tried(context, {"nodes": [*fetch(url)["nodes"], each]})
+    model = open_model("openai:gpt-4o", openai_server.environment)
+    openai_server.script(Call({"cannot": "no"}))
+    fix(ModelWorkflowGenerator(model, purpose_of=context._purpose_of), request)
+    prompt = openai_server.requests[0].prompt
+    shown = prompt.partition("# What really came back")[2].partition("# What resembles")[0]
+    assert "fetch.response.rows[0].login" in shown, shown
+
+
+def test_the_names_of_a_response_are_listed_once(
+    generator: ModelWorkflowGenerator, openai_server: OpenAIServer
+) -> None:
+    request = missing({"a_rare_name": 1, "login": "torvalds"})
+    openai_server.script(Call({"cannot": "no"}))
+    fix(generator, request)
+    assert openai_server.requests[0].prompt.count("a_rare_name") <= 2  # drawn, and resembling

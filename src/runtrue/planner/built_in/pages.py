@@ -24,6 +24,10 @@ _CURSORS = {
 }
 _PAGE_COUNTS = ("total pages", "pages", "last page", "page count")
 _TOTALS = ("total", "total count", "count", "total results", "num found")
+#: Words by which a task asks for the whole of a list.
+_WHOLE = word_set("all every each")
+#: So many pages are read where the task does not ask for all of them.
+_MOST_UNASKED = 10
 _OFFSETS = ("skip", "offset", "start", "start index")
 
 
@@ -70,6 +74,12 @@ def follow(topic: Topic, words: list[TaskToken], draft: Draft) -> Topic:
         "response_headers": f"${{{node['id']}.response_headers}}",
         **found,
     }
+    if not (draft.all_pages or said & _WHOLE):
+        params["most"] = _MOST_UNASKED
+        draft.notes.append(
+            f"the list goes on over pages; at most {_MOST_UNASKED} are read, and more are a "
+            "failure: say 'all pages' for up to 50"
+        )
     made = draft.node("pages", "pages", params)
     draft.drop(topic.results)
     reference = f"${{{made['id']}.items}}"

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from runtrue.loop import Finding
-from runtrue.planner.findings import as_object, outer_node
+from runtrue.planner.findings import as_object, outer_node, references_in
 from runtrue.planner.fix import redirect
 from runtrue.planner.model.redaction import redact_workflow
 from runtrue.workflow import REDACTED, Path, TemplateSyntaxError, compile_template
@@ -75,12 +75,21 @@ class EditTargets:
         return steps
 
 
-def edit_targets(workflow: dict[str, Any], findings: Sequence[Finding]) -> EditTargets:
-    """Return the parts that may be changed, those of nodes with findings first."""
+def edit_targets(
+    workflow: dict[str, Any],
+    findings: Sequence[Finding],
+    purpose_of: Callable[[str], Collection[str]] = lambda type_: (),
+) -> EditTargets:
+    """Return the parts that may be changed, those of nodes with findings first.
+
+    What a node is for, by `purpose_of` its type, is not offered: only its references may change.
+    """
     nodes = {node["id"]: at for at, node in enumerate(workflow["nodes"])}
     wrong = dict.fromkeys(outer_node(f.location.symbol) for f in findings)
     order = [*(name for name in wrong if name in nodes), *(n for n in nodes if n not in wrong)]
-    targets = [pair for name in order for pair in _params_of_node(workflow, nodes[name])]
+    targets = [
+        pair for name in order for pair in _params_of_node(workflow, nodes[name], purpose_of)
+    ]
     targets += [
         (f"outputs{_spelled(name)}.source", ("outputs", name, "source"))
         for name, output in workflow.get("outputs", {}).items()
@@ -95,12 +104,16 @@ def edit_targets(workflow: dict[str, Any], findings: Sequence[Finding]) -> EditT
     )
 
 
-def _params_of_node(workflow: Mapping[str, Any], at: int) -> Iterator[tuple[str, Steps]]:
+def _params_of_node(
+    workflow: Mapping[str, Any], at: int, purpose_of: Callable[[str], Collection[str]]
+) -> Iterator[tuple[str, Steps]]:
     node = workflow["nodes"][at]
+    params, purpose = node.get("params", {}), purpose_of(str(node.get("type")))
+    fixed = {name for name in purpose if name in params and not references_in(params[name])}
     root = f"nodes{_spelled(node['id'])}"
     if "batch" in node:
         yield f"{root}.batch.items", ("nodes", at, "batch", "items")
-    for steps in _within(node.get("params", {})):
+    for steps in _within({name: one for name, one in params.items() if name not in fixed}):
         yield f"{root}.params{_spelled(*steps)}", ("nodes", at, "params", *steps)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,16 @@ class ModelWorkflowGenerator:
     values at all would look like a task that gives none.
     """
 
-    def __init__(self, model: Model, memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        memory: Memory | None = None,
+        purpose_of: Callable[[str], Collection[str]] = lambda type_: (),
+    ) -> None:
+        """`purpose_of` returns the params of a node type that no fix may change."""
         self._model = model
         self._memory = memory
+        self._purpose_of = purpose_of
         self.name = model.name
 
     async def choose(
@@ -144,7 +152,7 @@ class ModelWorkflowGenerator:
         self, request: seams.FixRequest, plain_fix: seams.FixedWorkflow | seams.NoFix
     ) -> seams.FixedWorkflow | seams.NoFix:
         """Ask for edits, once more if they cannot be made. Raises ModelError."""
-        targets = edit_targets(request.workflow, request.findings)
+        targets = edit_targets(request.workflow, request.findings, self._purpose_of)
         doubts = prompts.doubts_of(plain_fix, request.workflow)
         suggestions = prompts.suggestions_text(plain_fix, request.workflow)
         used: Usage | None = None

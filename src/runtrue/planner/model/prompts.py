@@ -30,7 +30,8 @@ _WORD = re.compile(r"[^\W_]{2,}")
 _MESSAGE, _SAMPLE, _SCHEMA, _STRUCTURE = 1_500, 2_000, 6_000, 14_000
 _MOST_FINDINGS, _MOST_NAMES, _MOST_STRUCTURES = 20, 60, 6
 _LONGEST_NAME = 80
-_EXTRACT = "missing_extract_path"
+#: Findings about what came back, which is drawn whole: its names are not listed again.
+_EXTRACT, _REFERENCE = "missing_extract_path", "missing_template_path"
 
 
 def prompt(name: str, **values: str) -> str:
@@ -193,10 +194,12 @@ def _facts(finding: Finding) -> str:
     facts = [_cut(finding.message, _MESSAGE)]
     facts += [f"{key}: {finding.data[key]}" for key in ("status", "method") if key in finding.data]
     for one in finding.data.get("missing", ())[:_MOST_FINDINGS]:
-        there = f"in {one['found']} there is: {_names(one.get('available', ()))}"
-        facts.append(f"wanted {one['name']} at {one['path']}; {there}")
+        facts.append(
+            f"wanted {one['name']} at {one['path']}; there is something as far as {one['found']}"
+        )
     if "missing" not in finding.data:
         facts.append(f"looked for: {_names(finding.attempted) or 'nothing in particular'}")
+    if "missing" not in finding.data and finding.category != _REFERENCE:
         facts.append(f"available: {_names(finding.available) or 'nothing'}")
     return "\n".join(facts)
 
@@ -210,8 +213,16 @@ def _names(names: Sequence[Any]) -> str:
 def _concerned(request: FixRequest) -> dict[tuple[str, bool], None]:
     """Return the nodes whose outputs matter, and whether it is their response alone that does."""
     found: dict[tuple[str, bool], None] = {}
+    nodes = {node["id"]: node for node in request.workflow.get("nodes", ())}
     for finding in request.findings:
         roots = [one.root for text in finding.attempted for one in references_in(text)]
+        if not any(root in request.store for root in roots) and finding.category != _EXTRACT:
+            # What was wrong may be in what the node was given.
+            node = nodes.get(outer_node(finding.location.symbol), {})
+            items = as_object(node.get("batch")).get("items")
+            roots = [
+                one.root for value in (items, node.get("params")) for one in references_in(value)
+            ]
         for name in (outer_node(finding.location.symbol), *roots):
             outputs = request.store.get(name)
             if isinstance(outputs, Mapping):
