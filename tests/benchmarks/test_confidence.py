@@ -55,6 +55,19 @@ def test_a_sign_that_points_the_wrong_way_is_left_out() -> None:
     assert "share" not in fit(against).weights
 
 
+def test_few_rows_change_the_weights_before_a_little() -> None:
+    before = fit(rows())
+    against = [replace(row, right=not row.right) for row in rows(8)]
+    assert "cost" not in fit(against).weights
+    weight, changed = before.weights["cost"][2], fit(against, before).weights["cost"][2]
+    assert weight < changed < weight / 2
+
+
+def test_a_program_that_parses_is_never_near_certain() -> None:
+    every = [replace(row, right=True) for row in rows()]
+    assert max(chance for _, chance in calibrated(every).steps) < 0.9
+
+
 def test_chances_are_how_often_edits_of_other_projects_are_right() -> None:
     found = predicted(rows(600), calibrated)
     for low, high in ((0.0, 0.35), (0.65, 1.0)):
