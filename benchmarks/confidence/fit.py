@@ -23,7 +23,7 @@ WORTH = {"real": 2.0, "mutants": 1.0, "programs": 0.4}
 DIRECTION = {
     **dict.fromkeys(("share", "failing", "tests", "guards", "raised", "named", "tokens"), 1),
     **dict.fromkeys(("rivals", "cost", "size", "one", "fits", "suits", "cut_off", "before"), -1),
-    **{"kept": 1, "breaks": -1, "moved": -1, "refused": -1},
+    **{"kept": 1, "breaks": -1, "moved": -1, "refused": -1, "blind": -1},
 }
 #: Projects are put into so many parts; each part is predicted from the others.
 PARTS = 8
@@ -159,10 +159,14 @@ def calibrated(rows: Sequence[Row], prior: Model | None = None) -> Model:
     """Fit a model, and correct its estimates to how often such edits were right.
 
     The estimates that are corrected are those of models that had not seen the project; what is
-    likelier by them is never made less likely (isotonic regression). Repairs of files that do not
+    likelier by them is never made less likely (isotonic regression). With a prior, its corrections
+    are kept. Repairs of files that do not
     parse are left out: nearly all of them are right.
     """
     model = fit(rows, prior)
+    if prior is not None:
+        # Too few rows to say it anew, on the same scale.
+        return replace(model, steps=tuple((at, min(MOST_PARSED, one)) for at, one in prior.steps))
     pairs = sorted(
         (chance, bool(row.right), WORTH[row.source])
         for row, chance in predicted(rows, lambda part: fit(part, prior))
