@@ -7,9 +7,9 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.confidence.fit import calibrated, fit, predicted, report
+from benchmarks.confidence.fit import calibrated, fit, known, predicted, report
 from benchmarks.confidence.mutate import mutants
-from benchmarks.confidence.row import Row, append_row, read_rows
+from benchmarks.confidence.row import ROWS, Row, append_row, read_rows
 
 PROGRAM = """\
 def bounded(x, low, high):
@@ -53,6 +53,12 @@ def test_a_sign_that_points_the_wrong_way_is_left_out() -> None:
         replace(row, features={"share": row.features["cost"], "rivals": 0.5}) for row in rows()
     ]
     assert "share" not in fit(against).weights
+
+
+def test_the_rows_that_are_kept_say_nothing_of_the_packages_but_names() -> None:
+    kept = list(read_rows(ROWS))
+    assert len(known(kept)) >= 40
+    assert not any(row.says for row in kept)
 
 
 def test_few_rows_change_the_weights_before_a_little() -> None:
