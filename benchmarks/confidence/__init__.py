@@ -2,5 +2,5 @@
 fit the weights of `src/runtrue/fixers/search/weights.py` to them.
 
     python -m benchmarks.confidence collect FILE --source programs|mutants|real [--every N]
-    python -m benchmarks.confidence fit FILE… [--write]
+    python -m benchmarks.confidence fit [FILE…] [--update] [--write]
 """

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.confidence import __doc__ as description
-from benchmarks.confidence.fit import report, write_weights
-from benchmarks.confidence.row import SOURCES, read_rows
+from benchmarks.confidence.fit import committed, report, write_weights
+from benchmarks.confidence.row import ROWS, SOURCES, read_rows
 
 
 def main() -> int:
@@ -22,7 +22,10 @@ def main() -> int:
     collecting.add_argument("--only", default="", metavar="ID", help="names that begin so")
     collecting.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
     fitting = commands.add_parser("fit", help="fit the weights, and print how well they hold")
-    fitting.add_argument("files", type=Path, nargs="+")
+    fitting.add_argument("files", type=Path, nargs="*", default=[ROWS])
+    fitting.add_argument(
+        "--update", action="store_true", help="go on from the committed weights: for few rows"
+    )
     fitting.add_argument("--write", action="store_true", help="write src/…/weights.py")
     arguments = parser.parse_args()
     if arguments.command == "collect":
@@ -39,9 +42,10 @@ def main() -> int:
         )
         return 0
     rows = [row for file in arguments.files for row in read_rows(file)]
-    print(report(rows))
+    prior = committed() if arguments.update else None
+    print(report(rows, prior))
     if arguments.write:
-        write_weights(rows)
+        write_weights(rows, prior)
     return 0
 
 

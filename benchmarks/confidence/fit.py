@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.confidence.row import Row
+from runtrue.fixers.search.weights import INTERCEPT, STEPS
+from runtrue.fixers.search.weights import WEIGHTS as COMMITTED
 
 WEIGHTS = Path(__file__).parents[2] / "src" / "runtrue" / "fixers" / "search" / "weights.py"
 #: How much large weights cost, in rows.
 PENALTY = 1.0
+#: How much it costs to leave the committed weights where they are gone on from, in rows.
+PRIOR = 8.0
 #: How much a row of each source counts: real bugs are what users have.
 WORTH = {"real": 2.0, "mutants": 1.0, "programs": 0.4}
 #: In which direction each sign must point. One that points the other way in the rows at hand says
@@ -19,7 +23,7 @@ WORTH = {"real": 2.0, "mutants": 1.0, "programs": 0.4}
 DIRECTION = {
     **dict.fromkeys(("share", "failing", "tests", "guards", "raised", "named", "tokens"), 1),
     **dict.fromkeys(("rivals", "cost", "size", "one", "fits", "suits", "cut_off", "before"), -1),
-    **{"kept": 1, "breaks": -1, "moved": -1, "refused": -1},
+    **{"kept": 1, "breaks": -1, "moved": -1, "refused": -1, "blind": -1},
 }
 #: Projects are put into so many parts; each part is predicted from the others.
 PARTS = 8
@@ -27,6 +31,8 @@ ROUNDS = 30
 BINS = ((0.9, 1.01), (0.7, 0.9), (0.5, 0.7), (0.3, 0.5), (0.0, 0.3))
 #: No chance is larger: the tests are all that speaks for an edit.
 MOST = 0.97
+#: And of a program that parses: most rows are of bugs that the edits were made for.
+MOST_PARSED = 0.89
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +60,19 @@ def known(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.right is not None and row.features and not row.ruled_out]
 
 
-def fit(rows: Sequence[Row]) -> Model:
-    """Fit a model. What is not known of a row counts as the mean."""
+def committed() -> Model:
+    """Return the model that the search uses now."""
+    return Model(intercept=INTERCEPT, weights=dict(COMMITTED), steps=STEPS)
+
+
+def fit(rows: Sequence[Row], prior: Model | None = None) -> Model:
+    """Fit a model. What is not known of a row counts as the mean.
+
+    With a prior, it is that model as these rows change it: few rows change it little.
+    """
     names = sorted({name for row in rows for name in row.features if name in DIRECTION})
     while True:
-        model = _fit(rows, names)
+        model = _fit(rows, names, prior)
         wrong = [n for n in names if DIRECTION[n] * model.weights.get(n, (0, 1, 0))[2] < 0]
         if not wrong:
             return model
@@ -66,9 +80,12 @@ def fit(rows: Sequence[Row]) -> Model:
         names = [name for name in names if name != worst]
 
 
-def _fit(rows: Sequence[Row], names: Sequence[str]) -> Model:
-    scales: dict[str, tuple[float, float]] = {}
+def _fit(rows: Sequence[Row], names: Sequence[str], prior: Model | None) -> Model:
+    known = prior.weights if prior is not None else {}
+    scales = {name: known[name][:2] for name in names if name in known}
     for name in names:
+        if name in known:
+            continue
         values = [row.features[name] for row in rows if name in row.features]
         mean = sum(values) / len(values)
         deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / len(values))
@@ -82,7 +99,12 @@ def _fit(rows: Sequence[Row], names: Sequence[str]) -> Model:
         ]
         for row in rows
     ]
-    solved = _newton(table, [bool(row.right) for row in rows], [WORTH[row.source] for row in rows])
+    centre = [prior.intercept if prior is not None else 0.0]
+    centre += [known[name][2] if name in known else 0.0 for name in scales]
+    pull = [PRIOR if prior is not None else 1e-6]
+    pull += [PRIOR if name in known else PENALTY for name in scales]
+    right, worth = [bool(row.right) for row in rows], [WORTH[row.source] for row in rows]
+    solved = _newton(table, right, worth, centre, pull)
     weights = {
         name: (*scale, round(weight, 3))
         for (name, scale), weight in zip(scales.items(), solved[1:], strict=True)
@@ -91,16 +113,20 @@ def _fit(rows: Sequence[Row], names: Sequence[str]) -> Model:
 
 
 def _newton(
-    table: Sequence[Sequence[float]], right: Sequence[bool], worth: Sequence[float]
+    table: Sequence[Sequence[float]],
+    right: Sequence[bool],
+    worth: Sequence[float],
+    centre: Sequence[float],
+    pull: Sequence[float],
 ) -> list[float]:
-    """Return the weights under which these labels are likeliest, small ones preferred."""
+    """Return the weights under which these labels are likeliest, near the centre if possible."""
     count = len(table[0])
-    found = [0.0] * count
+    found = [*centre]
     for _ in range(ROUNDS):
-        gradient = [0.0 if n == 0 else PENALTY * found[n] for n in range(count)]
+        gradient = [pull[n] * (found[n] - centre[n]) for n in range(count)]
         curvature = [[0.0] * count for _ in range(count)]
         for n in range(count):
-            curvature[n][n] = 1e-6 if n == 0 else PENALTY
+            curvature[n][n] = pull[n]
         for values, label, weight in zip(table, right, worth, strict=True):
             chance = _sigmoid(sum(a * b for a, b in zip(found, values, strict=True)))
             for n in range(count):
@@ -129,17 +155,21 @@ def _sigmoid(score: float) -> float:
     return 1 / (1 + math.exp(-max(-30.0, min(score, 30.0))))
 
 
-def calibrated(rows: Sequence[Row]) -> Model:
+def calibrated(rows: Sequence[Row], prior: Model | None = None) -> Model:
     """Fit a model, and correct its estimates to how often such edits were right.
 
     The estimates that are corrected are those of models that had not seen the project; what is
-    likelier by them is never made less likely (isotonic regression). Repairs of files that do not
+    likelier by them is never made less likely (isotonic regression). With a prior, its corrections
+    are kept. Repairs of files that do not
     parse are left out: nearly all of them are right.
     """
-    model = fit(rows)
+    model = fit(rows, prior)
+    if prior is not None:
+        # Too few rows to say it anew, on the same scale.
+        return replace(model, steps=tuple((at, min(MOST_PARSED, one)) for at, one in prior.steps))
     pairs = sorted(
         (chance, bool(row.right), WORTH[row.source])
-        for row, chance in predicted(rows, fit)
+        for row, chance in predicted(rows, lambda part: fit(part, prior))
         if not row.features.get("tokens")
     )
     blocks: list[list[float]] = []
@@ -150,7 +180,8 @@ def calibrated(rows: Sequence[Row]) -> Model:
             blocks[-1][1] += some
             blocks[-1][2] += of
     # A block of a few edits proves little: one more of each kind is thought of.
-    steps = [(round(start, 2), round((some + 1) / (of + 2), 2)) for start, some, of in blocks]
+    smooth = [(start, (some + 1) / (of + 2)) for start, some, of in blocks]
+    steps = [(round(start, 2), round(min(MOST_PARSED, chance), 2)) for start, chance in smooth]
     return replace(model, steps=((0.0, steps[0][1]), *steps[1:]))
 
 
@@ -168,10 +199,10 @@ def predicted(
     return found
 
 
-def report(rows: Sequence[Row]) -> str:
+def report(rows: Sequence[Row], prior: Model | None = None) -> str:
     """Return the calibration as a table, by source, with that of the confidence that was said."""
     usable = known(rows)
-    found = predicted(usable, calibrated)
+    found = predicted(usable, lambda part: calibrated(part, prior))
     lines = [f"{len(rows)} searches, {len(usable)} edits known to be right or wrong"]
     for source in (*WORTH, None):
         part = [(r, chance) for r, chance in found if source in (None, r.source)]
@@ -189,7 +220,7 @@ def report(rows: Sequence[Row]) -> str:
             lines.append(
                 f"| {name} | {len(now_in)} | {_right(now_in)} | {len(was_in)} | {_right(was_in)} |"
             )
-    model = calibrated(usable)
+    model = calibrated(usable, prior)
     lines.append(f"\nsteps {model.steps}")
     lines.append(f"intercept {model.intercept}")
     lines += [f"{name:10} {weight:+.3f}" for name, (_, _, weight) in model.weights.items()]
@@ -200,17 +231,17 @@ def _right(part: Sequence[tuple[Row, float]]) -> int:
     return sum(bool(row.right) for row, _ in part)
 
 
-def write_weights(rows: Sequence[Row]) -> None:
+def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
     """Write the weights, fitted to all rows, to the module that the search reads."""
     usable = known(rows)
-    model = calibrated(usable)
+    model = calibrated(usable, prior)
     counts = ", ".join(
         f"{sum(row.source == source for row in usable)} of {source}" for source in WORTH
     )
     lines = [
         '"""Weights of the signs that an edit is right: `python -m benchmarks.confidence fit`."""',
         "",
-        f"# Fitted to {len(usable)} edits: {counts}.",
+        f"# Fitted to {len(usable)} edits: {counts}{', from the weights before' if prior else ''}.",
         "",
         "#: No chance is larger: the tests are all that speaks for an edit.",
         f"MOST = {MOST}",

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 SOURCES = ("programs", "mutants", "real")
+#: Those that the committed weights were last changed by; without what the edits say.
+ROWS = Path(__file__).parent / "rows.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.confidence.fit import calibrated, fit, predicted, report
+from benchmarks.confidence.fit import calibrated, fit, known, predicted, report
 from benchmarks.confidence.mutate import mutants
-from benchmarks.confidence.row import Row, append_row, read_rows
+from benchmarks.confidence.row import ROWS, Row, append_row, read_rows
 
 PROGRAM = """\
 def bounded(x, low, high):
@@ -53,6 +53,25 @@ def test_a_sign_that_points_the_wrong_way_is_left_out() -> None:
         replace(row, features={"share": row.features["cost"], "rivals": 0.5}) for row in rows()
     ]
     assert "share" not in fit(against).weights
+
+
+def test_the_rows_that_are_kept_say_nothing_of_the_packages_but_names() -> None:
+    kept = list(read_rows(ROWS))
+    assert len(known(kept)) >= 40
+    assert not any(row.says for row in kept)
+
+
+def test_few_rows_change_the_weights_before_a_little() -> None:
+    before = fit(rows())
+    against = [replace(row, right=not row.right) for row in rows(8)]
+    assert "cost" not in fit(against).weights
+    weight, changed = before.weights["cost"][2], fit(against, before).weights["cost"][2]
+    assert weight < changed < weight / 2
+
+
+def test_a_program_that_parses_is_never_near_certain() -> None:
+    every = [replace(row, right=True) for row in rows()]
+    assert max(chance for _, chance in calibrated(every).steps) < 0.9
 
 
 def test_chances_are_how_often_edits_of_other_projects_are_right() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtrue.fixers.search.doubts import DROPS_A_CHECK, dodges
+from runtrue.fixers.search.doubts import DROPS_A_CHECK, dodges, raises_by_accident
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure, Frame
 from runtrue.fixers.search.localise import Suspicion
@@ -118,3 +118,38 @@ def test_a_check_that_refuses_too_much_may_be_changed() -> None:
         file="tax.py", splices=(Splice(at, at + 3, "< -1"),), kind="constant", line=2, says="it"
     )
     assert not dodges(Program("tax.py", TAX), edit, [refused()])
+
+
+ADDRESS = """\
+def address(host):
+    parts = []
+    if isinstance(host, str):
+        parts.append(host.encode("utf-8"))
+    else:
+        parts.append(clean(host.text("utf-8")))
+    return join(parts, sep=b".")
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_accident"),
+    [
+        ('host.text("utf-8")', '("utf-8")', True),
+        ("parts, sep", "host, sep", True),
+        ('parts.append(clean(host.text("utf-8")))', "raise TypeError(host)", False),
+        ('host.text("utf-8")', "check(host.text)", False),
+        ("join(parts,", "join(parts, strict=True,", False),
+        ("isinstance(host, str)", "parts", False),
+    ],
+)
+def test_an_exception_that_a_test_waits_for_is_raised_on_purpose(
+    old: str, new: str, is_accident: bool
+) -> None:
+    at = ADDRESS.index(old)
+    splice = Splice(at, at + len(old), new)
+    edit = Edit(file="a.py", splices=(splice,), kind="k", line=6, says="it")
+    missed = Failure(test="t", exception="Failed", message="DID NOT RAISE <class 'TypeError'>")
+    program = Program("a.py", ADDRESS)
+    assert raises_by_accident(program, edit, [missed]) is is_accident
+    other = Failure(test="t", exception="AssertionError", message="assert 1 == 2")
+    assert not raises_by_accident(program, edit, [other])

@@ -45,6 +45,9 @@ def edit(start: int, end: int, text: str) -> EditSet:
     "worse",
     [
         {"cost": 1.5},
+        {"moved": 3},
+        {"breaks": 0.1},
+        {"kept": 1.0},
         {"rivals": 9},
         {"suits": True, "failing": 1, "cost": 0.3},
         {
@@ -92,3 +95,10 @@ def test_a_word_that_the_test_expects_is_a_sign_if_it_is_new() -> None:
 
 def test_the_size_is_what_is_taken_out_and_put_in() -> None:
     assert size_of(edit(8, 13, "net")) == 8
+
+
+def test_what_shows_on_no_further_input_was_not_compared() -> None:
+    features = replace(PLAIN, kept=1.0).features()
+    assert features["blind"] == 1
+    assert features.keys().isdisjoint(("kept", "moved", "breaks"))
+    assert PLAIN.features()["blind"] == 0

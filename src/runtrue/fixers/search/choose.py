@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from runtrue.fixers.search.budget import WAITING
-from runtrue.fixers.search.doubts import dodges
+from runtrue.fixers.search.doubts import dodges, raises_by_accident
 from runtrue.fixers.search.edit_search import Search
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.forked_prover import Prover
@@ -71,7 +71,11 @@ def discovery_of(
 
 def _dodges(candidate: EditSet, base: dict[str, str], failures: Sequence[Failure]) -> bool:
     programs = {edit.file: Program(edit.file, base[edit.file]) for edit in candidate.edits}
-    return any(dodges(programs[edit.file], edit, failures) for edit in candidate.edits)
+    return any(
+        seems(programs[edit.file], edit, failures)
+        for edit in candidate.edits
+        for seems in (dodges, raises_by_accident)
+    )
 
 
 async def _behaviours(

@@ -1,4 +1,4 @@
-"""Doubts about edits that pass only because a check refuses nothing any more.
+"""Doubts about edits that pass because a check refuses nothing any more, or by an accident.
 
 A test that failed because a check raised passes as soon as that check is out of the way. Both the
 old and the new condition are evaluated on some values, to see whether they have anything in common.
@@ -7,6 +7,7 @@ old and the new condition are evaluated on some values, to see whether they have
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,6 +25,10 @@ _CHECKS = (ast.Raise, ast.Assert)
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 #: Edits that put statements in another order, or end a block sooner.
 _REORDERING = frozenset(("move", "move_in", "move_out", "borrow", "end_block", "jump", "return"))
+#: What raises, or calls something that may, and the statements that do neither by themselves.
+_TELLING = re.compile(r"\b(?:raise|assert|yield|await)\b|[\w.]+(?=\()|\w+(?==[^=])")
+_PLAIN_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+_ASKING = (ast.Compare, ast.BoolOp, ast.IfExp)
 #: Edits that add a condition of their own.
 _GUARDING = frozenset(("condition_add", "guard", "condition", "isinstance", "get"))
 #: The values a condition is evaluated on, besides the constants in it and their neighbours.
@@ -108,6 +113,37 @@ def dodges(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
             if all(start <= one.start and one.end <= end for one in edit.splices):
                 return True
     return False
+
+
+def raises_by_accident(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
+    """Return whether an edit may only break a statement, where a test waits for an exception.
+
+    That is so where it neither raises nor calls anything that was not there, nor asks for anything.
+    """
+    if not any(one.says(Sign.NOT_RAISED) for one in failures) or edit.kind in _REORDERING:
+        return False
+    start, end = edit.splices[0].start, max(one.end for one in edit.splices)
+    old = program.text[start:end]
+    new = splice(old, [replace(s, start=s.start - start, end=s.end - start) for s in edit.splices])
+    if set(_TELLING.findall(new)) - set(_TELLING.findall(old)):
+        return False
+    around = [
+        node
+        for node in ast.walk(program.tree)
+        if isinstance(node, ast.stmt | ast.expr) and _covers(program.span(node), start, end)
+    ]
+    statement = max((n for n in around if isinstance(n, ast.stmt)), key=_begin, default=None)
+    return isinstance(statement, _PLAIN_STATEMENTS) and not any(
+        isinstance(node, _ASKING) for node in around if _begin(node) >= _begin(statement)
+    )
+
+
+def _covers(span: tuple[int, int], start: int, end: int) -> bool:
+    return span[0] <= start and end <= span[1]
+
+
+def _begin(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
 
 
 def _is_gone(program: Program, edit: Edit, guard: GuardCondition, missed: bool) -> bool:

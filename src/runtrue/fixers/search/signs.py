@@ -80,6 +80,11 @@ class Signs:
     cut_off: bool | None
     discovery: Discovery | None
 
+    @property
+    def is_blind(self) -> bool:
+        """True if no further input shows the edit: then nothing was compared."""
+        return self.kept == 1.0
+
     def features(self) -> dict[str, float]:
         """Return the numbers that the weights are for; those that are not known are left out."""
         share = min(max(self.share, 0.01), 0.99)
@@ -92,11 +97,13 @@ class Signs:
             "size": math.log1p(self.size),
             "tokens": float(self.tokens),
         }
-        if self.moved is not None:
-            found["moved"] = math.log1p(self.moved)
-        if self.kept is not None and self.breaks is not None:
+        if self.kept is not None:
+            found["blind"] = float(self.is_blind)
+        if self.kept is not None and not self.is_blind:
             found["kept"] = self.kept
-            found["breaks"] = self.breaks
+            found["breaks"] = self.breaks or 0.0
+            if self.moved is not None:
+                found["moved"] = math.log1p(self.moved)
         if self.tests is not None:
             found["tests"] = math.log1p(self.tests)
         if self.failing is not None:
