@@ -118,3 +118,16 @@ def test_plans_on_one_repository_go_on_side_by_side(project: Project) -> None:
     assert project.run("apply", second).code == 0
     assert (project.path / "one.txt").read_text() == "one\n"
     assert (project.path / "handler.py").read_text() == "tax = 19\n"
+
+
+def test_the_list_says_of_plans_that_wait_what_their_status_says(project: Project) -> None:
+    made = [project.new("true"), project.new("exit 1")]
+    made.append(project.new("true", automation_profile="supervised"))
+    file = project.path.parent / "plan.json"
+    made.append(project.run("new", file, "--profile", "supervised", "--json"))
+    rows = {row["plan_id"]: row for row in project.run("list", "--json").json["plans"]}
+    for done in made:
+        report = done.json
+        row = rows[report["run_id"]]
+        assert (row["state"], row["phase"]) == (report["state"], report["phase"])
+    assert {row["state"] for row in rows.values()} == {"complete", "waiting", "queued"}
