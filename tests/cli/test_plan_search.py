@@ -108,6 +108,23 @@ def test_a_step_that_search_is_not_sure_of_waits_for_a_yes(plans: Plans) -> None
     assert plans.run("apply", made["run_id"]).code == 0
 
 
+@pytest.mark.parametrize(("floor", "state"), [(1.0, "waiting"), (0.0, "complete")])
+def test_a_profile_has_a_floor_of_its_own_over_that_of_the_policy(
+    plans: Plans, floor: float, state: str
+) -> None:
+    (plans.project / "runtrue.toml").write_text(f"[policy]\nconfidence_floor = {1 - floor}\n")
+    file = plan_file(plans, "model.py", actor="search")
+    keys = json.loads(file.read_text())
+    keys["automation_profile"] = {"base": "cautious", "confidence_floor": floor}
+    file.write_text(json.dumps(keys))
+    done = plans.run("new", file, "--json")
+    assert done.json["state"] == state, done.said
+    if state == "waiting":
+        undone = plans.run("answer", done.json["run_id"], "no", "--json")
+        assert undone.json["why"] == "declined"
+        assert "// 10\n" in Path(undone.json["sandbox"], "model.py").read_text()
+
+
 def test_at_a_terminal_a_plan_asks_whether_to_go_on_with_the_fix(plans: Plans) -> None:
     (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
     made = plans.run("new", plan_file(plans, "model.py", actor="search"), "--json").json

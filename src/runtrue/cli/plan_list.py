@@ -13,7 +13,7 @@ from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.show import print_json
 from runtrue.errors import FlowError
-from runtrue.flow import Journal, RunRow
+from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 from runtrue.plan import KIND, PlanState
 
@@ -68,11 +68,17 @@ def plans_here(journal: Journal, *, everywhere: bool = False) -> Iterator[RunRow
 
 
 def _row(journal: Journal, home: Home, run: RunRow) -> dict[str, Any]:
-    from runtrue.plan import recorded_report, standing_of
+    from runtrue.plan import position_at, recorded_report, standing_of
 
     try:
-        report = recorded_report(run) or standing_of(journal, home, run).report
-        state, phase = str(report.state), str(report.phase)
+        question = journal.open_question(run.id) if run.state is RunState.WAITING else None
+        if question is not None and not question.answered:
+            # Most plans wait, and what for is known without replaying them.
+            position = position_at(question.question)
+            state, phase = str(position.state), str(position.phase)
+        else:
+            report = recorded_report(run) or standing_of(journal, home, run).report
+            state, phase = str(report.state), str(report.phase)
     except FlowError:
         # Of another version; `plan status` tells.
         state, phase = str(run.state), ""

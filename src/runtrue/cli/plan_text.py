@@ -64,6 +64,11 @@ def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
     match wanted_by(report.question):
         case Wanted.BEGIN:
             return [plan.format("execute")]
+        case Wanted.APPLY if report.refused:
+            # The same again would be refused again, as long as the files are as they are.
+            is_edited = plan.format("execute") in report.refused
+            other = plan.format("execute") if is_edited else f"{plan.format('apply')} --branch NAME"
+            return [other, plan.format("diff")]
         case Wanted.APPLY:
             return [plan.format("apply"), plan.format("diff")]
         case Wanted.APPROVAL:
@@ -74,11 +79,20 @@ def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
             if undone := (report.question or {}).get("undone"):
                 correct = f"runtrue plan correct {undone} --plan {report.run_id}"
                 return [f"{correct} --command COMMAND", f"{correct} --skip REASON"]
+            if failed := _failed_command(report):
+                correct = f"runtrue plan correct {failed} --plan {report.run_id}"
+                return [f"{correct} --command COMMAND", plan.format("explain")]
             return [f'{plan.format("answer")} "GUIDANCE"{allowed}', plan.format("explain")]
     if report.state.is_terminal:
         return [] if report.applied else [plan.format("explain")]
     command = "apply" if report.phase == "apply" else "execute"
     return [] if is_driven else [plan.format(command)]
+
+
+def _failed_command(report: PlanReport) -> str | None:
+    """Return the step whose command could not do it: guidance is nothing to a command."""
+    found = (f for f in report.findings if f.source == STEP and f.data.get("actor") == "command")
+    return next((f.data["step"] for f in found if f.category == "step_not_done"), None)
 
 
 def _is_lost(report: PlanReport) -> bool:
@@ -310,7 +324,8 @@ def _print_result(result: StepResult) -> None:
     what = result.refused or f"changed {', '.join(result.files) or 'nothing'}"
     dropped = "all its edits were dropped: "
     kept = dropped if result.refused else "undone: " if result.undone else ""
-    echo(f"step {result.step} by {result.actor}: {kept}{what}")
+    ignored = f"; git ignores {', '.join(result.ignored)}" if result.ignored else ""
+    echo(f"step {result.step} by {result.actor}: {kept}{what}{ignored}")
 
 
 def _print_attempt(attempt: PlanAttempt) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         RequestRejected,
     )
     from runtrue.models.fence import fence
-    from runtrue.models.model import Model, open_model
+    from runtrue.models.model import Model, has_known_price, open_model
     from runtrue.models.patient import PatientModel
     from runtrue.models.providers import model_name
 
@@ -30,7 +30,7 @@ __all__ = lazy_exports(
         "answer": "ModelAnswer Usage",
         "errors": "BadCredentials BadOutput ModelError ModelUnavailable NoAnswer RequestRejected",
         "fence": "fence",
-        "model": "Model open_model",
+        "model": "Model has_known_price open_model",
         "patient": "PatientModel",
         "providers": "model_name",
     },

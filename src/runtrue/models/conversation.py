@@ -76,7 +76,7 @@ class Conversation:
                     prompted = True
                     continue
                 raise failure_of(error, self.endpoint) from None
-            self.usage = self.usage.plus(_usage_of(response))
+            self.usage = self.usage.plus(_usage_of(response, self.endpoint.price))
             text = sendable(_text(response))
             try:
                 if not text.strip():
@@ -167,9 +167,12 @@ def _text(response: ModelResponse) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments or {})
 
 
-def _usage_of(response: ModelResponse) -> Usage:
+def _usage_of(response: ModelResponse, price: tuple[float, float] | None) -> Usage:
     cost: float | None = None
-    if response.model_name:
+    if price is not None:
+        used = response.usage
+        cost = (used.input_tokens * price[0] + used.output_tokens * price[1]) / 1_000_000
+    elif response.model_name:
         with suppress(LookupError, ValueError):
             cost = float(response.cost().total_price)
     used = response.usage

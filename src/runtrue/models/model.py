@@ -106,6 +106,22 @@ def open_model(
     return Model(endpoint, format_retries=format_retries)
 
 
+def has_known_price(name: str, environment: Mapping[str, str]) -> bool:
+    """Return whether what a model costs is known: by the user's word, or by a list of prices."""
+    endpoint = find_endpoint(name, environment)
+    if endpoint.price is not None:
+        return True
+    try:
+        from genai_prices import Usage as PricedUsage
+        from genai_prices import calc_price
+
+        provider = endpoint.provider.partition("-")[0]
+        calc_price(PricedUsage(), model_ref=endpoint.model, provider_id=provider)
+    except (ImportError, LookupError, ValueError):
+        return False
+    return True
+
+
 def _settings(temperature: float | None, max_tokens: int | None, timeout: float) -> ModelSettings:
     # The caller decides about retries, and counts them. `ask` limits the time of all requests
     # together; the library's limit for each must not come first.

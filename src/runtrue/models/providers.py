@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -13,6 +14,8 @@ from runtrue.secrets import StoreRefused, secret_of
 
 #: The variable that names the model, whatever the configuration says.
 MODEL = "RUNTRUE_MODEL"
+#: The variable with its price, where the library knows none: US dollars for a million tokens.
+PRICE = "RUNTRUE_MODEL_PRICE"
 INSTALL = "pip install 'runtrue[models]'"
 
 
@@ -65,6 +68,8 @@ class Endpoint:
     url: str | None = field(repr=False)
     #: True if the user named the URL: another program than the provider's may answer there.
     is_own: bool
+    #: What a million tokens cost, of the prompt and of the answer, as the user says.
+    price: tuple[float, float] | None = None
 
     @property
     def name(self) -> str:
@@ -136,7 +141,24 @@ def find_endpoint(
         key=key,
         url=own_url or provider.default_url,
         is_own=own_url is not None,
+        price=_price(environment),
     )
+
+
+def _price(environment: Mapping[str, str]) -> tuple[float, float] | None:
+    text = environment.get(PRICE, "").strip()
+    if not text:
+        return None
+    try:
+        prompt, answer = (float(part) for part in text.split("/"))
+        if not (0 <= prompt < math.inf and 0 <= answer < math.inf):
+            raise ValueError(text)
+    except ValueError:
+        raise ModelUnavailable(
+            f"{PRICE} is {text!r}; write what a million tokens cost in US dollars, PROMPT/ANSWER, "
+            "such as 0.5/1.5"
+        ) from None
+    return prompt, answer
 
 
 def _unknown(name: str, provider: str) -> str:

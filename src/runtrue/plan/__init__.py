@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     )
     from runtrue.plan.states import TRANSITIONS, Happening, Phase, PlanState, Position, transition
     from runtrue.plan.strategy import Actor, Step, Strategy
+    from runtrue.plan.wanted import position_at
 
 __all__ = lazy_exports(
     __name__,
@@ -100,5 +101,6 @@ __all__ = lazy_exports(
         "seams": "ActorReply StepTask Strategist Strategized StrategyTask",
         "states": "TRANSITIONS Happening Phase PlanState Position transition",
         "strategy": "Actor Step Strategy",
+        "wanted": "position_at",
     },
 )

@@ -22,7 +22,6 @@ from runtrue.loop import (
     Workplace,
     guard_edit,
     in_time,
-    matches,
     readable,
 )
 from runtrue.plan.actors import actor_of
@@ -131,6 +130,7 @@ class _Acting:
         if step.command is not None and not inputs.bounds.allows(step.command):
             refusal = f"its command, `{step.command}`, is not one that the bounds allow"
             return self._refused(ActorReply(description=refusal, failure=refusal), started)
+        unkept = frozenset(sandbox.not_kept())
         in_vain = ActorReply(description=TIME_IS_UP, failure=TIME_IS_UP)
         acted = await in_time(self._act, inputs.left) or in_vain
         edit = guard_edit(
@@ -150,12 +150,12 @@ class _Acting:
             )
         result = self._result(acted, started)
         files, judges = readable(edit.files), readable(edit.restored)
-        # What was wanted of it, and cannot be a part of the result, must not vanish in silence.
-        wanted = [file for file in sandbox.not_kept() if self._is_wanted(file, inputs.bounds)]
-        ignored = readable(tuple(wanted))
+        # What cannot be a part of the result must not vanish in silence.
+        ignored = readable(tuple(file for file in sandbox.not_kept() if file not in unkept))
         emit(StepDone(step=step.id, files=files, restored=judges, ignored=ignored))
         return StepOutcome(
-            candidate=edit.candidate, result=replace(result, files=files, restored=judges)
+            candidate=edit.candidate,
+            result=replace(result, files=files, restored=judges, ignored=ignored),
         )
 
     async def _act(self) -> ActorReply:
@@ -220,11 +220,6 @@ class _Acting:
             new_tests_since=self.inputs.base,
         )
 
-    def _is_wanted(self, file: str, bounds: Bounds) -> bool:
-        """True if the bounds name a file by more than a pattern for everything."""
-        named = [path for path in bounds.paths or () if path.strip("./*")]
-        return any(matches(file, path) for path in named)
-
     def _result(self, acted: ActorReply, started: float) -> StepResult:
         return StepResult(
             step=self.inputs.step.id,
@@ -248,7 +243,9 @@ class _Acting:
         step, outside, judges = self.inputs.step, readable(outside), readable(judges)
         emit(StepRefused(step=step.id, failure=acted.failure, outside=outside))
         said = " ".join(acted.description.split())[-_SAID:]
-        detail = f": {said}" if said and said not in str(acted.failure) and not outside else ""
+        # A command that failed names its own words: what it said may be among those.
+        known = str(acted.failure).replace(f"`{step.command}`", "")
+        detail = f": {said}" if said and said not in known and not outside else ""
         finding = Finding(
             source=STEP,
             category=category,

@@ -22,10 +22,11 @@ from runtrue.config import (
 from runtrue.errors import UsageError
 from runtrue.fixers import AutofixCommands
 from runtrue.loop import AutomationProfile, Mode
+from runtrue.models import BadCredentials, ModelUnavailable, has_known_price
 from runtrue.plan.execute_step import STEP
 from runtrue.plan.plan import PlanRequest
 from runtrue.plan.plan_file import PlanFile, load_plan_file
-from runtrue.plan.strategy import Strategy
+from runtrue.plan.strategy import Actor, Strategy
 from runtrue.plan.validation import judges_of, settled
 from runtrue.sandbox import Isolation, JudgeSearch, repository_of
 
@@ -71,6 +72,9 @@ def plan_use(
     if "answer_within" in flags:
         configured = replace(configured, answer_within=None)
     used = _limited(own, file, configured)
+    is_asked = strategist == "model" or "model" in config.fixers.order or _has_model(file.strategy)
+    if used.max_cost is not None and model is not None and is_asked:
+        _demand_price(model, used.max_cost)
     validations = _validations(project, config, file)
     commands = {each.name: (each.command, each.fix) for each in validations}
     directories = {each.name: each.directory for each in validations}
@@ -102,6 +106,27 @@ def plan_use(
         pass_environment=config.sandbox.env,
         limits=config.policy,
     )
+
+
+def _has_model(strategy: Strategy | None) -> bool:
+    steps = strategy.leaves() if strategy else ()
+    return any(step.actor is Actor.MODEL for step, _ in steps)
+
+
+def _demand_price(model: str, max_cost: float) -> None:
+    """Raise UsageError where nobody knows what the model costs: the limit would be void."""
+    try:
+        is_known = has_known_price(model, os.environ)
+    except BadCredentials:
+        return  # it cannot be asked, and costs nothing; that is said when it is
+    except ModelUnavailable as error:
+        raise UsageError(str(error)) from error
+    if not is_known:
+        raise UsageError(
+            f"no price of {model} is known, so that max_cost = {max_cost:g} could not hold: set "
+            "RUNTRUE_MODEL_PRICE to what a million tokens cost in US dollars, PROMPT/ANSWER, such "
+            "as 0.5/1.5, or leave max_cost out"
+        )
 
 
 def _isolation(config: Config, strategy: Strategy | None) -> IsolationConfig:

@@ -47,6 +47,8 @@ class StepResult:
     files: tuple[str, ...] = ()
     #: Files that judge, which were put back as they were.
     restored: tuple[str, ...] = ()
+    #: Files that it made and git ignores, so that they are no part of the result.
+    ignored: tuple[str, ...] = ()
     #: Files outside of the bounds; because of them nothing was kept.
     outside: tuple[str, ...] = ()
     refused: str | None = None

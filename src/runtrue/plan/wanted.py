@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtrue.loop import Why
+from runtrue.plan.states import Phase, PlanState, Position
 
 
 class Wanted(StrEnum):
@@ -34,3 +35,14 @@ def wanted_by(question: dict[str, Any] | None) -> Wanted | None:
         return Wanted.APPROVAL
     by_key = {"begin": Wanted.BEGIN, "offer": Wanted.APPLY, "approve": Wanted.APPROVAL}
     return next((wanted for key, wanted in by_key.items() if key in question), Wanted.GUIDANCE)
+
+
+def position_at(question: dict[str, Any]) -> Position:
+    """Return where a plan is that waits with a question, without looking at its steps."""
+    match wanted_by(question):
+        case Wanted.BEGIN:
+            return Position(Phase.EXECUTE, PlanState.QUEUED)
+        case Wanted.APPLY:
+            return Position(Phase.APPLY, PlanState.COMPLETE)
+    is_strategy = question.get("approve") == "strategy" or "guide" in question
+    return Position(Phase.STRATEGIZE if is_strategy else Phase.EXECUTE, PlanState.WAITING)

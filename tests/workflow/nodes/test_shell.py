@@ -369,7 +369,10 @@ def test_an_output_that_had_to_be_cut_is_a_failure(
         tmp_path, f"head -c 11000000 /dev/zero | tr '\\0' x{redirect}", ignore_errors=True
     )
     assert (failed.category, failed.data) == ("output_limit", {"exit_code": 0})
-    assert failed.message == f"printed more than 10 MB to {stream}"
+    assert failed.message == (
+        f"printed more than 10 MB to {stream}, of which the first and the last 32 kB are kept; "
+        "let it write to a file, or print less"
+    )
     assert len(failed.outputs[stream]) < 100_000
     assert "10934464 bytes left out" in failed.outputs[stream]
 

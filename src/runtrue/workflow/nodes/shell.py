@@ -346,7 +346,11 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
         message = f"did not end within {params.timeout:g} seconds"
         raise _failed(message, "timeout", Fault.ENVIRONMENT, outputs)
     if cut:
-        message = f"printed more than {LARGEST_OUTPUT // 1024**2} MB to {' and '.join(cut)}"
+        message = (
+            f"printed more than {LARGEST_OUTPUT // 1024**2} MB to {' and '.join(cut)}, of which "
+            f"the first and the last {SHOWN_OF_TOO_LARGE // 1024} kB are kept; let it write to a "
+            "file, or print less"
+        )
         raise _failed(message, "output_limit", Fault.CANDIDATE, outputs)
     if code == 0 or params.ignore_errors:
         return Result(outputs)
