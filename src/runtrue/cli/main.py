@@ -95,6 +95,7 @@ COMMANDS = {
         "runtrue.cli.metrics:metrics",
         "Show six metrics over the runs so far, against their targets.",
     ),
+    "ui": ("runtrue.cli.ui:ui", "Show runs and answer their questions on pages in a browser."),
     "init": (
         "runtrue.cli.init:init",
         "Write the checks that were found to runtrue.toml, each with the reason for it.",

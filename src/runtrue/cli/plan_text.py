@@ -37,7 +37,7 @@ from runtrue.plan import (
 
 _COLOURS = {"applied": "green", "complete": "green", "failed": "red", "cancelled": "red"}
 _MARKS = {"done": ("✓", "green"), "failed": ("✗", "red"), "processing": ("▸", "yellow")}
-_WHY = {
+REASONS = {
     **WHY,
     "out_of_bounds": "what would fix it lies outside of what the strategy allows",
     "needs_approval": "what would be done needs approval",
@@ -123,7 +123,7 @@ def _summary(report: PlanReport) -> str:
     why = report.why
     if why == "out_of_bounds" and not report.needed:
         return "a step cannot be done as the strategy says"
-    return _WHY.get(why, why) if why else "a person is to say something"
+    return REASONS.get(why, why) if why else "a person is to say something"
 
 
 def _has_none(report: PlanReport) -> bool:
