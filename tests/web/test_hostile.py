@@ -50,7 +50,7 @@ def _demand_harmless(text: str, *, scripts: int = 1) -> None:
         assert char not in text, f"{char!r} is hidden in the page"
 
 
-def _hostile_run(journal: Journal) -> str:
+def hostile_run(journal: Journal) -> str:
     claim = claimed(journal, title=HOSTILE)
     event = CheckFinished(
         number=1,
@@ -82,7 +82,7 @@ def _hostile_run(journal: Journal) -> str:
 
 
 def test_a_run_whose_every_field_is_hostile_is_shown_as_text(site: Site, journal: Journal) -> None:
-    run_id = _hostile_run(journal)
+    run_id = hostile_run(journal)
     client = site.browser()
     for path in ("/", "/runs", f"/runs/{run_id}", f"/runs/{run_id}/events"):
         text = client.get(path).text
@@ -130,7 +130,7 @@ def test_a_finding_reads_no_file_outside_of_the_project(
 
 
 def test_the_patch_is_a_file_that_no_browser_opens(site: Site, journal: Journal) -> None:
-    run_id = _hostile_run(journal)
+    run_id = hostile_run(journal)
     answer = site.browser().get(f"/runs/{run_id}/patch")
     assert answer.headers["content-disposition"].startswith("attachment")
     assert answer.headers["content-type"].startswith("text/x-diff")
@@ -140,7 +140,7 @@ def test_the_patch_is_a_file_that_no_browser_opens(site: Site, journal: Journal)
 def test_a_run_as_a_file_has_no_script_and_its_own_policy(
     site: Site, journal: Journal, tmp_path: Path
 ) -> None:
-    run = journal.find(_hostile_run(journal))
+    run = journal.find(hostile_run(journal))
     file = tmp_path / "run.html"
     write_run_page(file, journal, run, site.service.report_of(journal, run), {})
     text = file.read_text()

@@ -119,7 +119,8 @@ class RunList:
         """Return what differs as soon as anything of a run is recorded; empty without the run."""
         with self._explained("read"):
             row = self._db.execute(
-                "SELECT state, fence, owner, ended_at, "
+                # What is amended after the end has another length: `true` instead of `false`.
+                "SELECT state, fence, owner, ended_at, length(result), "
                 "(SELECT max(n) FROM events WHERE run_id = runs.id), "
                 "(SELECT count(*) FROM steps WHERE run_id = runs.id), "
                 "(SELECT count(*) FROM parts WHERE run_id = runs.id), "
