@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.cli.conftest import Machine
 
@@ -26,7 +26,7 @@ _FLAGS = [
     "--disable-sync",
 ]
 #: Far more than anything takes on a busy machine, in milliseconds.
-PATIENCE = 120_000
+PATIENCE = int(os.environ.get("RUNTRUE_TEST_PATIENCE", "120_000"))
 
 #: Counts what the policy refused, and calls of a function that hostile content would call.
 _WATCH = """
@@ -40,6 +40,7 @@ _WATCH = """
 @contextmanager
 def started_browser() -> Iterator[Browser]:
     """Chromium without anybody's profile."""
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
         try:

@@ -59,6 +59,10 @@ SHOP = {
             assert first(["a", "b"]) == "a"
 
 
+        def test_first_of_one():
+            assert first([3]) == 3
+
+
         def test_cheapest():
             assert cheapest([3, 1, 2]) == 1
 
@@ -74,7 +78,7 @@ WORKFLOW = """
       city: {type: string, default: Oslo, description: Where}
     nodes:
       - {id: forecast, type: shell, params: {command: "printf '3 5 8' # ${city}"}}
-      - {id: hottest, type: shell, params: {command: "echo '${forecast.stdout}' | tr ' ' '\\\\n' | sort -n | tail -1"}}
+      - {id: hottest, type: shell, params: {command: "printf '${forecast.stdout}' | cut -c5"}}
       - {id: note, type: write-file, params: {file_path: warmest.txt, content: "${hottest.stdout}"}}
     outputs:
       warmest: {source: "${hottest.stdout}"}

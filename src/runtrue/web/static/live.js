@@ -81,16 +81,31 @@ async function refresh() {
 
 function show(page) {
   document.title = page.title;
-  const seen = new Set();
+  const done = [];
+  const late = [];
   for (const fresh of page.querySelectorAll("[data-part][id]")) {
-    if ([...seen].some((done) => done.contains(fresh))) continue;
+    if (done.some((one) => one.contains(fresh))) continue;
     const part = document.getElementById(fresh.id);
-    if (!part || known.get(fresh.id) === fresh.innerHTML || isBeingWrittenIn(part)) continue;
-    seen.add(fresh);
-    replace(part, fresh);
-    known.set(fresh.id, fresh.innerHTML);
+    if (!part) {
+      // New: it goes where it is on the fresh page, after the same neighbour.
+      const before = fresh.previousElementSibling?.id;
+      if (before) document.getElementById(before)?.after(document.importNode(fresh, true));
+    } else if (known.get(fresh.id) === fresh.innerHTML) {
+      continue;
+    } else if (isBeingWrittenIn(part)) {
+      late.push(fresh.id);
+      continue;
+    } else {
+      replace(part, fresh);
+    }
+    done.push(fresh);
   }
+  for (const part of document.querySelectorAll("[data-part][id]")) {
+    if (!page.getElementById(part.id) && !isBeingWrittenIn(part)) part.remove();
+  }
+  known.clear();
   remember(page);
+  for (const id of late) known.delete(id);
   showTimes();
   showCopyButtons();
 }
