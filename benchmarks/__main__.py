@@ -30,6 +30,7 @@ BENCHMARKS = {
     "soak": "isolated commands by the thousand: nothing is left of them, and memory stays flat",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "tasks": "tasks as people type them, done rightly, wrongly or refused without a model",
+    "ui": "pages of `runtrue ui`: 100,000 runs, and a run with 10,000 events",
     "workflow": "workflows: a chain of nodes, references, a batch of requests, start-up",
 }
 

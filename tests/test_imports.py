@@ -41,7 +41,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("fixers",),
     ("workflow", "run_context", "receipt"),
     ("planner", "code", "plan"),
-    ("mcp_server",),
+    ("mcp_server", "web"),
     ("cli",),
     ("__main__",),
 ]

@@ -69,6 +69,7 @@ COMMANDS = {
         "runtrue.cli.receipt:receipt",
         "Show, verify and sign receipts: the evidence that a tree passed.",
     ),
+    "ui": ("runtrue.cli.ui:ui", "Show runs and answer their questions on pages in a browser."),
     "init": (
         "runtrue.cli.init:init",
         "Find the project's checks and write them to runtrue.toml.",
@@ -123,7 +124,7 @@ COMMANDS = {
 JOBS = {
     "Prove code": ("fix", "code", "gate", "plan"),
     "Automate": ("do", "run", "workflow", "api", "mcp", "node"),
-    "Look": ("runs", "memory", "metrics", "receipt"),
+    "Look": ("runs", "ui", "memory", "metrics", "receipt"),
     "Set up": ("init", "demo", "doctor", "config", "secret", "trust", "hooks", "completion"),
 }
 

@@ -43,7 +43,7 @@ _MARKS = {
     "undone": ("↶", "yellow"),
     "skipped": ("-", "dim"),
 }
-_WHY = {
+REASONS = {
     **WHY,
     "out_of_bounds": "the fix needs files that the strategy does not allow",
     "needs_approval": "the next step needs approval",
@@ -149,7 +149,7 @@ def _summary(report: PlanReport) -> str:
     why = report.why
     if why == "out_of_bounds" and not report.needed:
         return "a step cannot be carried out as planned"
-    return _WHY.get(why, why) if why else "a person has to answer"
+    return REASONS.get(why, why) if why else "a person has to answer"
 
 
 def _has_none(report: PlanReport) -> bool:

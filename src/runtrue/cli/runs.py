@@ -25,6 +25,7 @@ from runtrue.flow import Journal, RunRetention, RunRow, RunState
 from runtrue.home import Home
 
 if TYPE_CHECKING:
+    from runtrue.cli.kinds import Report
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
 
@@ -109,14 +110,27 @@ def list_runs(
 @_run_id
 @_of_all
 @options.output
+@click.option(
+    "--html",
+    "page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the run as a page of its own; it needs nothing but itself.",
+)
 @options.as_json
-def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) -> int:
+def show(
+    run_id: str | None, of_all: bool, output: str | None, page: Path | None, as_json: bool
+) -> int:
     """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
+        if page is not None:
+            _write_page(page, journal, run, report)
+    if page is not None and not (as_json or output):
+        return 0
     if as_json or output:
         print_document(report if run.is_driven else as_interrupted(report))
         return 0
@@ -130,6 +144,14 @@ def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) ->
     if run.state is RunState.WAITING:
         kind.print_question(run.id, question)
     return 0
+
+
+def _write_page(page: Path, journal: Journal, run: RunRow, report: Report) -> None:
+    from runtrue.cli.plan_text import REASONS
+    from runtrue.web import write_run_page
+
+    write_run_page(page, journal, run, report, REASONS)
+    echo(f"wrote {page}", err=True)
 
 
 @runs.command()

@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from runtrue.code.loop import prepare_run, question_of, request_of, start_run
     from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
     from runtrue.code.record import Record, RecordPhase, Status, schema
-    from runtrue.code.report import CodeReport, FixReport, VerdictReport, report_of
+    from runtrue.code.report import (
+        AttemptReport,
+        CodeReport,
+        FixReport,
+        VerdictReport,
+        report_of,
+    )
     from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
     from runtrue.code.run_code_loop import run_code_loop
     from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
@@ -44,7 +50,7 @@ __all__ = lazy_exports(
         "loop": "prepare_run question_of request_of start_run",
         "metrics": "Facts Metric Period metrics_of periods_of",
         "record": "Record RecordPhase Status schema",
-        "report": "CodeReport FixReport VerdictReport report_of",
+        "report": "AttemptReport CodeReport FixReport VerdictReport report_of",
         "request": "Apply CodeRequest Kind plan_code plan_fix plan_gate",
         "run_code_loop": "run_code_loop",
         "task": "AgentType CodeTask Iteration Stop plan_task",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runtrue.flow.retention import RunRetention
     from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
     from runtrue.flow.run import Parked, Run, replay
+    from runtrue.flow.run_list import RunFilter, RunSummary, TimedEvent
 
 __all__ = lazy_exports(
     __name__,
@@ -51,5 +52,6 @@ __all__ = lazy_exports(
         "retention": "RunRetention",
         "rows": "Claim Question ResultRow RunRow RunState StepRow",
         "run": "Parked Run replay",
+        "run_list": "RunFilter RunSummary TimedEvent",
     },
 )

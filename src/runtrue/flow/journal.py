@@ -49,6 +49,7 @@ from runtrue.flow.rows import (
     run_row,
     to_json,
 )
+from runtrue.flow.run_list import RunList
 
 T = TypeVar("T", bound=Event)
 
@@ -66,7 +67,7 @@ _ADD_EVENT = (
 )
 
 
-class Journal(PartTable, RetentionTable):
+class Journal(PartTable, RetentionTable, RunList):
     """The journal file at `path`, made when it is not there."""
 
     def __init__(self, path: Path) -> None:
