@@ -25,7 +25,7 @@ class Case:
     """A project, its sandbox, and a candidate."""
 
     def __init__(
-        self, tmp_path: Path, files: dict[str, str | bytes], changed: dict[str, str]
+        self, tmp_path: Path, files: dict[str, str | bytes], changed: dict[str, str | bytes]
     ) -> None:
         self.project = make_repository(tmp_path / "project", files)
         self.sandbox: GitSandbox = make_sandbox(self.project, home=tmp_path / "homes" / "run-1")
