@@ -104,6 +104,10 @@ COMMANDS = {
         "runtrue.cli.hook_commands:hooks",
         "Have coding agents, git and pre-commit call `runtrue gate` by themselves.",
     ),
+    "database": (
+        "runtrue.cli.database:database",
+        "Check and migrate the PostgreSQL database that many machines share.",
+    ),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }
 

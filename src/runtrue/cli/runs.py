@@ -27,16 +27,13 @@ if TYPE_CHECKING:
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
 
-#: No limit, to SQLite.
-_EVERY = -1
-
 
 def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
     """Return a completion of the ids of runs, or of those of a kind."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         home = Home.find(Path.cwd())
-        if not home.journal.exists():
+        if not home.has_journal:
             return []
         with Journal(home.journal) as journal:
             return [run.id for run in journal.runs(kind=kind) if run.id.startswith(incomplete)]
@@ -71,16 +68,16 @@ def list_runs(state: str | None, limit: int, as_json: bool) -> int:
     """List the latest runs, newest first."""
     home = Home.find(Path.cwd())
     rows: list[RunRow] = []
-    if home.journal.exists():  # looking makes nothing
+    if home.has_journal:  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
-            for run in journal.runs(state=RunState.WAITING, limit=_EVERY):
+            for run in journal.runs(state=RunState.WAITING, limit=None):
                 after_expiry(journal, home, run)
             rows = journal.runs(limit=limit, state=wanted)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
-        echo(f"no runs in {home.journal}")
+        echo(f"no runs in {home.journal_name}")
     else:
         for run in rows:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
@@ -321,7 +318,7 @@ def prune_runs(keep_days: float, keep_last: int, dry_run: bool, as_json: bool) -
     from runtrue.cli.prune import prune
 
     home = Home.find(Path.cwd())
-    if not home.journal.exists():
+    if not home.has_journal:
         found = None
     else:
         with Journal(home.journal) as journal:
@@ -353,7 +350,7 @@ def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
 
 
 def _journal(home: Home) -> Journal:
-    if not home.journal.exists():
+    if not home.has_journal:
         raise UnknownRun(f"there are no runs yet: {home.journal} does not exist")
     return Journal(home.journal)
 
@@ -366,12 +363,12 @@ def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunR
         if (run := journal.latest_within(root)) is not None:
             return run
         raise UnknownRun(
-            f"there are no runs of {root} in {journal.path}; "
+            f"there are no runs of {root} in {journal.name}; "
             "give an id of `runtrue runs list`, or --all for the latest of any project"
         )
     latest = journal.runs(limit=1)
     if not latest:
-        raise UnknownRun(f"there are no runs in {journal.path} yet")
+        raise UnknownRun(f"there are no runs in {journal.name} yet")
     return latest[0]
 
 

@@ -12,6 +12,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.flow.codec import unpacked
+    from runtrue.flow.database import Location, location_name
     from runtrue.flow.dispatch import LocalDispatcher, Outcome, Segment
     from runtrue.flow.events import (
         Emitter,
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     )
     from runtrue.flow.flow import Flow
     from runtrue.flow.journal import Journal
+    from runtrue.flow.migrations import MIGRATIONS
     from runtrue.flow.node import Ask, Node
     from runtrue.flow.owner import Owner
     from runtrue.flow.parts import EffectAwaited, current_parts, interrupted
+    from runtrue.flow.postgres import PostgresDatabase
     from runtrue.flow.retention import RunRetention
     from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
     from runtrue.flow.run import Parked, Run, replay
@@ -38,6 +41,9 @@ __all__ = lazy_exports(
     __name__,
     {
         "codec": "unpacked",
+        "database": "Location location_name",
+        "postgres": "PostgresDatabase",
+        "migrations": "MIGRATIONS",
         "dispatch": "LocalDispatcher Outcome Segment",
         "events": (
             "Emitter Event Listener NodeFinished NodeReplayed NodeStarted RunParked "
