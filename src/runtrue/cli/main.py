@@ -108,6 +108,10 @@ COMMANDS = {
         "runtrue.cli.database:database",
         "Check and migrate the PostgreSQL database that many machines share.",
     ),
+    "worker": (
+        "runtrue.cli.worker:worker",
+        "Drive runs of a queue on this machine, and show who does.",
+    ),
     "completion": ("runtrue.cli.completion:completion", "Print the completion script of a shell."),
 }
 

@@ -86,6 +86,7 @@ def use(
 @click.command()
 @any_plan
 @_force
+@options.queued
 @options.as_json
 def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
     """Execute a plan: do its steps, validate them, fix what fails and validate again.
@@ -119,6 +120,7 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
     help="A file, or pattern, that may be changed from now on. Can be repeated.",
 )
 @click.option("--no-execute", is_flag=True, help="Only record it.")
+@options.waits
 @options.as_json
 def prompt(
     plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
@@ -146,6 +148,7 @@ def prompt(
 @click.command()
 @any_plan
 @options.allow_self_running
+@options.waits
 @options.as_json
 def apply(plan_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     """Bring what a complete plan has come to into your files, all of it or nothing.

@@ -64,6 +64,12 @@ def run_and_show(
     """
     from runtrue.cli.prune import prune_daily
 
+    if isinstance(journal.location, str):
+        from runtrue.cli.hand_over import hand_over
+
+        code = hand_over(journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {})
+        if code is not None:
+            return code
     with _stopped_by(_interrupt):
         try:
             prune_daily(journal, home)

@@ -145,6 +145,7 @@ def show(run_id: str | None, of_all: bool, output: str | None, as_json: bool) ->
     help="A secret input of a workflow, which is not kept. Can be repeated.",
 )
 @_of_all
+@options.waits
 @options.as_json
 def resume(
     run_id: str | None,

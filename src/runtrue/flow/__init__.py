@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from runtrue.flow.parts import EffectAwaited, current_parts, interrupted
     from runtrue.flow.postgres import PostgresDatabase
     from runtrue.flow.retention import RunRetention
-    from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
+    from runtrue.flow.rows import (
+        Claim,
+        Question,
+        ResultRow,
+        RunRow,
+        RunState,
+        StepRow,
+        to_json,
+    )
     from runtrue.flow.run import Parked, Run, replay
 
 __all__ = lazy_exports(
@@ -55,7 +63,7 @@ __all__ = lazy_exports(
         "owner": "Owner",
         "parts": "EffectAwaited current_parts interrupted",
         "retention": "RunRetention",
-        "rows": "Claim Question ResultRow RunRow RunState StepRow",
+        "rows": "Claim Question ResultRow RunRow RunState StepRow to_json",
         "run": "Parked Run replay",
     },
 )

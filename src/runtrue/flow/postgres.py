@@ -44,6 +44,30 @@ _FUNCTIONS = r"""
             regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g') END AS JSON)
     $$
 """
+#: What only a database that is shared has: its workers, and the queue that a run belongs to.
+_SHARED = (
+    """
+    CREATE TABLE workers (
+        id          TEXT COLLATE "C" PRIMARY KEY,
+        owner       TEXT COLLATE "C" NOT NULL,
+        host        TEXT NOT NULL,
+        pid         INTEGER NOT NULL,
+        queue       TEXT NOT NULL,
+        concurrency INTEGER NOT NULL,
+        version     TEXT NOT NULL,
+        state       TEXT NOT NULL,
+        started_at  DOUBLE PRECISION NOT NULL,
+        beat_at     DOUBLE PRECISION NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE queued (
+        run_id  TEXT COLLATE "C" PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+        queue   TEXT NOT NULL,
+        segment INTEGER NOT NULL
+    )
+    """,
+)
 
 
 class PostgresDatabase:
@@ -187,6 +211,8 @@ def _migration(version: int) -> Iterator[str]:
     for statement in MIGRATIONS[version].split(";\n"):
         if statement.strip():
             yield _table(statement)
+    if version == 0:
+        yield from _SHARED
     yield f"INSERT INTO migrations VALUES ({version + 1}, now())"  # a number of ours
 
 

@@ -1,0 +1,116 @@
+"""`runtrue worker`, and runs that are put on its queue from another machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Machine
+from tests.postgres.server import Server
+
+pytest.importorskip("dbos")
+
+WORKFLOW = """
+name: greet
+inputs: {name: {type: string}}
+nodes:
+  - {id: say, type: shell, params: {command: "echo hello ${name}"}}
+"""
+WITH_SECRET = """
+name: call
+inputs: {password: {type: string}}
+nodes:
+  - {id: say, type: shell, params: {command: "echo ${password}"}}
+"""
+
+
+@pytest.fixture
+def machines(tmp_path: Path, postgres: Server) -> Iterator[tuple[Machine, Machine]]:
+    """Two machines with a database and no home in common."""
+    url = postgres.new_database()
+    made = []
+    for name in ("users", "workers"):
+        (tmp_path / name).mkdir()
+        machine = Machine(tmp_path / name)
+        machine.env["RUNTRUE_DATABASE"] = url
+        made.append(machine)
+    yield made[0], made[1]
+    postgres.drop(url)
+
+
+@contextmanager
+def working(machine: Machine, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A worker on a machine, told to stop at the end."""
+    process = subprocess.Popen(
+        machine.argv("worker", *options),
+        cwd=machine.home,
+        env=machine.env,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr
+    try:
+        for line in process.stderr:
+            if "takes runs of queue" in line:
+                break
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        assert "Traceback" not in said
+
+
+def test_a_workflow_is_queued_here_and_run_there(
+    machines: tuple[Machine, Machine], tmp_path: Path
+) -> None:
+    user, other = machines
+    file = tmp_path / "greet.yaml"
+    file.write_text(WORKFLOW)
+    queued = user.runtrue("run", file, "name=Ada", "--queue", "night", "--json")
+    assert queued.code == 0, queued.said
+    assert (queued.json["status"], queued.json["queue"]) == ("queued", "night")
+    idle = user.runtrue("worker", "status")
+    assert idle.code == 1
+    assert "queue night: 1 waiting, 0 driven" in idle.out
+    assert "start `runtrue worker --queue night`" in idle.err
+    with working(other, "--queue", "night", "--concurrency", "2"):
+        followed = user.runtrue("runs", "resume", queued.json["run_id"], "--wait", "--json")
+        assert followed.code == 0, followed.said
+        assert followed.json["result"]["stdout"] == "hello Ada"
+        again = user.runtrue("run", file, "name=Bob", "--queue", "night", "--wait", "--json")
+        assert again.json["result"]["stdout"] == "hello Bob"
+        status = user.runtrue("worker", "status", "--json")
+        assert status.code == 0
+        (worker,) = status.json["workers"]
+        assert (worker["state"], worker["queue"], worker["concurrency"]) == ("working", "night", 2)
+        assert worker["pid"] != os.getpid()
+    assert user.runtrue("worker", "status", "--json").json["workers"][0]["state"] == "stopped"
+
+
+def test_secrets_do_not_travel(machines: tuple[Machine, Machine], tmp_path: Path) -> None:
+    user, _ = machines
+    file = tmp_path / "call.yaml"
+    file.write_text(WITH_SECRET)
+    done = user.runtrue("run", file, "password=geheim", "--queue", "night")
+    assert done.code == 2
+    assert "secrets never travel, and password would have to" in done.err
+    listed = user.runtrue("runs", "list", "--json").json["runs"]
+    assert [run["state"] for run in listed] == ["cancelled"]
+
+
+def test_without_a_shared_database_there_are_no_queues(machine: Machine, tmp_path: Path) -> None:
+    file = tmp_path / "greet.yaml"
+    file.write_text(WORKFLOW)
+    done = machine.runtrue("run", file, "name=Ada", "--queue", "night")
+    assert done.code == 2
+    assert "--queue needs a database that workers share: set RUNTRUE_DATABASE" in done.err
+    assert machine.runtrue("runs", "list", "--json").json["runs"] == []
+    assert machine.runtrue("worker").code == 2
+    assert machine.runtrue("worker", "status").code == 2
