@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Machine
+from tests.cli.conftest import LINT_ONLY, Machine, MakeProject, content
 from tests.postgres.server import Server
 
 pytest.importorskip("dbos")
@@ -22,11 +22,11 @@ inputs: {name: {type: string}}
 nodes:
   - {id: say, type: shell, params: {command: "echo hello ${name}"}}
 """
-WITH_SECRET = """
+GUARDED = """
 name: call
 inputs: {password: {type: string}}
 nodes:
-  - {id: say, type: shell, params: {command: "echo ${password}"}}
+  - {id: call, type: http, params: {url: "http://127.0.0.1:1/", auth_token: "${password}"}}
 """
 
 
@@ -97,12 +97,45 @@ def test_a_workflow_is_queued_here_and_run_there(
 def test_secrets_do_not_travel(machines: tuple[Machine, Machine], tmp_path: Path) -> None:
     user, _ = machines
     file = tmp_path / "call.yaml"
-    file.write_text(WITH_SECRET)
+    file.write_text(GUARDED)
     done = user.runtrue("run", file, "password=geheim", "--queue", "night")
     assert done.code == 2
     assert "secrets never travel, and password would have to" in done.err
     listed = user.runtrue("runs", "list", "--json").json["runs"]
     assert [run["state"] for run in listed] == ["cancelled"]
+
+
+def test_a_fix_is_queued_here_made_there_and_applied_here(
+    machines: tuple[Machine, Machine], make_project: MakeProject
+) -> None:
+    user, other = machines
+    project = make_project(LINT_ONLY)
+    before = content(project)
+    with working(other):
+        done = user.runtrue("fix", "--queue", "default", "--wait", "--json", cwd=project)
+        assert done.code == 0, done.said
+        assert done.json["status"] == "passed"
+        assert content(project) == before
+    applied = user.runtrue("runs", "apply", done.json["run_id"], cwd=project)
+    assert applied.code == 0, applied.said
+    assert "import os" not in (project / "shop.py").read_text()
+
+
+def test_a_worker_without_the_project_says_so_in_the_run(
+    machines: tuple[Machine, Machine], make_project: MakeProject
+) -> None:
+    user, other = machines
+    project = make_project(LINT_ONLY)
+    queued = user.runtrue("fix", "--queue", "default", "--json", cwd=project)
+    run_id = queued.json["run_id"]
+    project.rename(project.parent / "elsewhere")
+    with working(other) as process:
+        assert process.stderr
+        assert any(run_id in line for line in process.stderr)
+    listed = user.runtrue("runs", "list", "--json").json["runs"]
+    assert [(run["run_id"], run["state"]) for run in listed] == [(run_id, "failed")]
+    shown = user.runtrue("runs", "show", run_id)
+    assert "is not on this machine" in shown.said
 
 
 def test_without_a_shared_database_there_are_no_queues(machine: Machine, tmp_path: Path) -> None:

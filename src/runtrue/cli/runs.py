@@ -251,7 +251,7 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
             )
         if was_applied or not report.applied:
             try:
-                apply_patch(run, home, home.patch(run.id))
+                apply_patch(run, home, _patch_here(home, run, report.diff))
             except SandboxError as error:
                 if was_applied:
                     raise UsageError(f"the diff of run {run.id} is applied already") from error
@@ -264,6 +264,18 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     else:
         echo(f"applied to {report.project}")
     return 0
+
+
+def _patch_here(home: Home, run: RunRow, diff: str) -> Path:
+    """Return the file of a run's patch; that of a worker is on the worker's machine."""
+    from runtrue.atomic_file import private_directory, write_atomically
+    from runtrue.redaction import MARK
+
+    patch = home.patch(run.id)
+    if not patch.exists() and diff and MARK not in diff:
+        private_directory(patch.parent)
+        write_atomically(patch, diff.encode("utf-8", "surrogateescape"))
+    return patch
 
 
 def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanReport:

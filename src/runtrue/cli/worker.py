@@ -13,7 +13,7 @@ from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.show import print_json
-from runtrue.errors import UsageError
+from runtrue.errors import SandboxError, UsageError
 from runtrue.flow import RunRow, Segment
 from runtrue.home import DATABASE, Home, shared_database
 
@@ -53,6 +53,12 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
     url, home = _url(), Home.find(Path.cwd())
 
     def prepare(run: RunRow, force: bool) -> Segment:
+        project = run.input.get("project")
+        if isinstance(project, str) and not Path(project).is_dir():
+            raise SandboxError(
+                f"{project} is not on this machine: a worker that fixes code needs the project "
+                "at the same path, on a disk that the machines share"
+            )
         return kind_of(run).prepare(run, home, {}, force=force)
 
     from runtrue.scale import Worker
