@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from runtrue.flow import Journal
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject, content
 from tests.postgres.server import Server
 
@@ -119,6 +121,37 @@ def test_a_fix_is_queued_here_made_there_and_applied_here(
     applied = user.runtrue("runs", "apply", done.json["run_id"], cwd=project)
     assert applied.code == 0, applied.said
     assert "import os" not in (project / "shop.py").read_text()
+
+
+def test_a_fix_begun_by_a_killed_worker_is_ended_by_another_with_the_same_diff(
+    machines: tuple[Machine, Machine], make_project: MakeProject
+) -> None:
+    user, other = machines
+    project = make_project(LINT_ONLY)
+    alone = user.runtrue("fix", "--json", cwd=project)
+    assert alone.code == 0, alone.said
+    queued = user.runtrue("fix", "--queue", "default", "--json", cwd=project)
+    run_id = queued.json["run_id"]
+    first = subprocess.Popen(
+        other.argv("worker"), cwd=other.home, env=other.env, stderr=subprocess.DEVNULL
+    )
+    try:
+        with Journal(other.env["RUNTRUE_DATABASE"]) as journal:
+            while not journal.load(run_id):
+                time.sleep(0.01)
+            first.kill()
+            first.wait()
+            assert not journal.find(run_id).is_over
+            done = len(journal.load(run_id))
+    finally:
+        first.kill()
+        first.wait()
+    with working(other):
+        ended = user.runtrue("runs", "resume", run_id, "--wait", "--json")
+    assert ended.code == 0, ended.said
+    assert ended.json["diff"] == alone.json["diff"]
+    with Journal(other.env["RUNTRUE_DATABASE"]) as journal:
+        assert done < len(journal.load(run_id))
 
 
 def test_a_worker_without_the_project_says_so_in_the_run(

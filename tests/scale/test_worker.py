@@ -218,7 +218,7 @@ def test_a_cancelled_run_is_let_go_of_in_the_middle_of_a_step(url: str) -> None:
 
 def test_runs_of_another_version_are_left_for_other_workers_and_said_so_once(url: str) -> None:
     with Journal(url) as journal, Queue(url) as queues:
-        newer = {"steps": 1, "seconds": 0, "asks": False, "record_format": RECORD_FORMAT + 1}
+        newer = {"steps": 1, "record_format": RECORD_FORMAT + 1}
         run_id = journal.create("counting", "newer", newer)
         queues.submit(journal.find(run_id), QUEUE)
     with Process(url, 1) as worker:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import click
@@ -60,6 +61,15 @@ def hand_over(
             echo(f"queue {name}; see `runtrue runs show {run.id}`", err=True)
         return 0
     return _follow(journal, home, run, as_json=as_json)
+
+
+def is_for_others(journal: Journal, run: RunRow) -> bool:
+    """True if a run belongs to workers, or to a machine that has its project."""
+    project = run.input.get("project")
+    if isinstance(project, str) and not Path(project).is_dir():
+        return True
+    with Queue(str(journal.location)) as queues:
+        return queues.of_run(run.id) is not None
 
 
 def _follow(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:

@@ -39,8 +39,8 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
     """Drive runs of a queue on this machine, until SIGTERM or SIGINT.
 
     Runs get on a queue with --queue of `do`, `fix`, `code`, `run` and `plan execute`. A worker that
-    has been silent for 5 seconds is lost: the others go on with its runs where they were. Give
-    workers on one machine a RUNTRUE_HOME each.
+    has been silent for 5 seconds is lost: the others go on with its runs where they were. Workers
+    that fix code need the project and the same RUNTRUE_HOME, on a disk that they share.
 
     \b
     Examples:
@@ -58,6 +58,11 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
             raise SandboxError(
                 f"{project} is not on this machine: a worker that fixes code needs the project "
                 "at the same path, on a disk that the machines share"
+            )
+        if project and run.fence > 1 and not home.sandbox(run.id).is_dir():
+            raise SandboxError(
+                f"the sandbox of run {run.id} is not in {home.path}: only a worker with the home "
+                "of the first one can go on with it"
             )
         return kind_of(run).prepare(run, home, {}, force=force)
 

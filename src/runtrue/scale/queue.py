@@ -79,9 +79,9 @@ class Queue:
         if self._client is None:
             if not self._has_engine():
                 migrate_engine(self._db)
-            # SQLAlchemy's own pool would keep connections that a command has no use for.
+            # A command needs no more, and opens none before it puts something on a queue.
             url = sqlalchemy.make_url(self._db.location).set(drivername="postgresql+psycopg")
-            engine = sqlalchemy.create_engine(url, poolclass=sqlalchemy.pool.NullPool)
+            engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=1)
             self._client = DBOSClient(
                 system_database_engine=engine,
                 application_name=APPLICATION,

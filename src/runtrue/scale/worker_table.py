@@ -34,7 +34,8 @@ class WorkerTable:
         self._db = db
 
     def register(self, worker: str, owner: Owner, queue: str, concurrency: int, ver: str) -> None:
-        """Note a new worker."""
+        """Note a new worker, and forget those of long ago."""
+        self._db.execute(f"DELETE FROM workers WHERE beat_at < {_NOW} - 2592000")
         self._db.execute(
             "INSERT INTO workers (id, owner, host, pid, queue, concurrency, version, state, "
             f"started_at, beat_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'working', {_NOW}, {_NOW})",
