@@ -48,7 +48,7 @@ DBOS.destroy()
 """
 
 
-def run(loops: int = 64, kills: int = 40) -> Table:
+def run(loops: int = 32, kills: int = 20) -> Table:
     """Measure `loops` runs for each number of workers, then `kills` kills."""
     bare = loops * _STEPS * _SECONDS / _CONCURRENCY
     with running() as server:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from runtrue.config.user import (
         McpLimits,
+        UserDatabase,
         allowed_addresses,
         allowed_files,
         mcp_limits,
@@ -67,6 +68,6 @@ __all__ = lazy_exports(
             "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
             "SecretsConfig SecurityConfig StoreKind WorkflowsConfig is_route"
         ),
-        "user": "McpLimits allowed_addresses allowed_files mcp_limits users_database",
+        "user": "McpLimits UserDatabase allowed_addresses allowed_files mcp_limits users_database",
     },
 )
