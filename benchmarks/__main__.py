@@ -27,6 +27,7 @@ BENCHMARKS = {
     "real": "real bug fixes of published packages: checks found, fixes accepted, cheats, repairs",
     "repair": "small buggy programs mended without a model, and the speed of trying a candidate",
     "revalidate": "the own time of a plan's fix-then-revalidate loop, for each retry",
+    "scale": "runs on 1, 2 and 4 workers, beside plain DBOS steps, and under kills",
     "soak": "isolated commands by the thousand: nothing is left of them, and memory stays flat",
     "startup": "start-up of the command line, beside that of the bare interpreter",
     "tasks": "tasks as people type them, done rightly, wrongly or refused without a model",

@@ -268,7 +268,7 @@ def connect(path: Path, settings: dict[str, Any]) -> sqlite3.Connection:
 
 
 def floor(db: sqlite3.Connection, journal: Journal) -> Contender:
-    with closing(sqlite3.connect(journal.path)) as source:
+    with closing(sqlite3.connect(journal.location)) as source:
         (table,) = source.execute("SELECT sql FROM sqlite_master WHERE name = 'steps'").fetchone()
         _, _, *rest = source.execute("SELECT * FROM steps LIMIT 1").fetchone()
     db.isolation_level = None  # each statement is a transaction

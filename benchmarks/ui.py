@@ -46,7 +46,7 @@ def run() -> Table:
         home = Home(Path(directory))
         with Journal(home.journal) as journal:
             run_id = _long_run(journal)
-        middle = _many_runs(home.journal)
+        middle = _many_runs(home.path / "journal.db")
         client = _Client(home)
         paths = {
             FIRST: "/runs",

@@ -13,7 +13,10 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.postgres.fixtures import _database, database_url, postgres
 from tests.workflow.mcp.support import MODULES
+
+__all__ = ["_database", "database_url", "postgres"]
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("runtrue", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -21,7 +21,7 @@ import pytest
 
 from runtrue.code import Apply, CodeType, plan_code, plan_fix, plan_task, prepare_run, start_run
 from runtrue.config import load_config
-from runtrue.flow import Journal, LocalDispatcher, RunRow, RunState, Segment
+from runtrue.flow import Journal, LocalDispatcher, Location, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.loop import Requirement
 from runtrue.plan import plan_use, prepare_plan, start_plan
@@ -88,7 +88,7 @@ STEPS = {"fix": 14, "code": 14, "plan": 17}
 class KilledJournal(Journal):
     """Kills its process at one step, before or after that is recorded."""
 
-    def __init__(self, path: Path, seq: int, *, before: bool) -> None:
+    def __init__(self, path: Location, seq: int, *, before: bool) -> None:
         super().__init__(path)
         self._seq, self._before = seq, before
 

@@ -8,9 +8,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from runtrue.errors import UsageError
 from runtrue.trust import is_adopted, users_home, why_not_own
 
+if TYPE_CHECKING:
+    from runtrue.flow import Location
+
+#: The environment variable for the database that many machines share.
+DATABASE = "RUNTRUE_DATABASE"
 #: The directories whose files are as private as those beside the journal. What is in `sandboxes`
 #: has the modes of the projects that it is from.
 _PRIVATE = ("", "patches", "receipts", "workflows", "mcp-tools", "apis", "stops", "notes", "hooks")
@@ -51,9 +58,22 @@ class Home:
         return cls(users.resolve(), tuple(passed_over))
 
     @property
-    def journal(self) -> Path:
-        """The journal's file."""
-        return self.path / "journal.db"
+    def journal(self) -> Location:
+        """Where the journal is: the database that the user shares with others, else a file."""
+        return shared_database() or self.path / "journal.db"
+
+    @property
+    def journal_name(self) -> str:
+        """What messages call the journal."""
+        from runtrue.flow import location_name
+
+        return location_name(self.journal)
+
+    @property
+    def has_journal(self) -> bool:
+        """True if there is a journal to look into. Looking makes no file."""
+        location = self.journal
+        return isinstance(location, str) or location.exists()
 
     def sandbox(self, run_id: str) -> Path:
         """Return the directory of one run's sandbox."""
@@ -78,6 +98,24 @@ class Home:
                 for entry in entries:
                     if entry.name != _OWN_CARE and entry.is_file(follow_symlinks=False):
                         yield Path(entry.path)
+
+
+def shared_database() -> str | None:
+    """Return the URL of the PostgreSQL database that the user's journal is in, if it is in one.
+
+    `$RUNTRUE_DATABASE` names it, else the user's own `runtrue.toml`: no project may send runs away.
+    """
+    url = os.environ.get(DATABASE)
+    if url is None and os.path.lexists(users_home() / "runtrue.toml"):
+        from runtrue.config import users_database
+
+        url = users_database()
+    if url and not url.startswith(("postgresql://", "postgres://")):
+        raise UsageError(
+            f"{DATABASE} or [database] url names no PostgreSQL database: "
+            "write postgresql://USER@HOST:PORT/DATABASE, and the password to ~/.pgpass"
+        )
+    return url or None
 
 
 def pending_home(start: Path) -> Path | None:

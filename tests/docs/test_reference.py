@@ -28,6 +28,7 @@ from runtrue.config import (
     SecretsConfig,
     SecurityConfig,
     StoreKind,
+    UserDatabase,
     ValidationConfig,
     WorkflowsConfig,
 )
@@ -49,6 +50,7 @@ TABLES = {
     "[isolation.limits]": ResourceLimits,
     "[secrets]": SecretsConfig,
     "[workflows]": WorkflowsConfig,
+    "[database]": UserDatabase,
     "[mcp]": McpLimits,
     "[model]": ModelConfig,
     "[coverage.TYPE]": Requirement,
@@ -87,8 +89,8 @@ def test_every_command_has_its_help() -> None:
 def test_every_table_of_the_configuration_is_there() -> None:
     headings = re.findall(r"^## `(.*)`$", PAGE, re.M)
     assert headings == list(TABLES)
-    # `[mcp]` is the user's own alone.
-    reached = {f.name for f in dataclasses.fields(Config)} | {"mcp"}
+    # These are the user's own alone.
+    reached = {f.name for f in dataclasses.fields(Config)} | {"database", "mcp"}
     assert reached == {name.strip("[]").partition(".")[0] for name in TABLES}
 
 

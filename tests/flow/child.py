@@ -17,12 +17,17 @@ from types import TracebackType
 from typing import Any
 
 from runtrue.errors import RuntrueError
-from runtrue.flow import Claim, Journal, Owner, RunState, UnknownEvent
+from runtrue.flow import Claim, Journal, Location, Owner, RunState, UnknownEvent
 
 ROOT = Path(__file__).resolve().parents[2]
 
 #: No test takes as long: a child that hangs is killed, and its test fails instead of waiting.
 PATIENCE = 120
+
+
+def location_of(text: str) -> Location:
+    """The location of a journal that was given on the command line."""
+    return text if text.startswith("postgresql:") else Path(text)
 
 
 class Refused(Exception):
@@ -162,7 +167,7 @@ class _Hand:
 
 
 def main() -> None:
-    with Journal(Path(sys.argv[1])) as journal:
+    with Journal(location_of(sys.argv[1])) as journal:
         hand = _Hand(journal)
         for line in sys.stdin:
             call, *arguments = json.loads(line)

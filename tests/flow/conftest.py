@@ -7,14 +7,20 @@ from runtrue.flow import Journal
 from tests.flow.child import Child
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "journal.db") as journal:
+@pytest.fixture(params=["sqlite", "postgres"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
+    """A journal on each of the databases."""
+    location = (
+        request.getfixturevalue("database_url")
+        if request.param == "postgres"
+        else tmp_path / "journal.db"
+    )
+    with Journal(location) as journal:
         yield journal
 
 
 @pytest.fixture
 def other(journal: Journal) -> Iterator[Child]:
     """Another living process with the same journal open."""
-    with Child(journal.path) as child:
+    with Child(journal.location) as child:
         yield child

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.flow import Flow, Journal, LocalDispatcher, Node, RunRow, RunState, Segment
+from tests.flow.child import location_of
 from tests.flow.nodes import flow_segment
 
 Shared = dict[str, Any]
@@ -102,7 +103,7 @@ async def drive_run(journal: Journal, run_id: str, log: Path, *flags: str) -> Ru
 
 
 def main(path: str, run_id: str, log: str, *flags: str) -> None:
-    with Journal(Path(path)) as journal:
+    with Journal(location_of(path)) as journal:
         run = asyncio.run(drive_run(journal, run_id, Path(log), *flags))
     print(json.dumps({"value": run.result}), flush=True)
 

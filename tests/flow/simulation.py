@@ -89,7 +89,7 @@ class UnsyncedJournal(Journal):
 
     @contextmanager
     def _synced(self) -> Iterator[None]:
-        with self._explained("written"):
+        with self._db.explained("written"):
             yield
 
 

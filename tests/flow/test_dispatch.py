@@ -314,6 +314,6 @@ def test_a_journal_that_cannot_be_written_any_more_is_not_taken_for_the_runs_fai
 
     with pytest.raises(JournalError):
         _drive(journal, run_id, Work(work))
-    with Journal(journal.path) as again:
+    with Journal(journal.location) as again:
         run = again.find(run_id)
         assert (run.state, run.error) == (RunState.RUNNING, None)

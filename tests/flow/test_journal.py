@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -49,13 +48,12 @@ def test_a_run_is_found_by_any_unique_beginning_of_its_id(journal: Journal) -> N
 
 
 def test_an_ambiguous_beginning_is_refused_with_the_ids_it_could_mean(journal: Journal) -> None:
-    with sqlite3.connect(journal.path) as db:
-        db.executemany(
+    for run_id in ("abc00001", "abc00002", "ffff0000"):
+        journal._db.execute(
             "INSERT INTO runs (id, kind, title, state, input, created_at) "
             "VALUES (?, 'test', '', 'running', '{}', 0)",
-            [("abc00001",), ("abc00002",), ("ffff0000",)],
+            (run_id,),
         )
-    db.close()
     with pytest.raises(UnknownRun, match="'abc' is not unique: abc00001, abc00002; give more"):
         journal.find("abc")
     assert journal.find("abc00002").id == "abc00002"
@@ -85,20 +83,22 @@ def test_runs_are_listed_newest_first_up_to_a_limit_and_by_state(journal: Journa
     assert journal.runs(state=RunState.WAITING) == []
 
 
-def test_everything_recorded_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "er" / "journal.db"
+def test_everything_recorded_is_there_when_the_journal_is_opened_again(journal: Journal) -> None:
     event = UnknownEvent(unknown="kind", origin="a", data={"n": 1})
-    with Journal(path) as journal:
-        claim = new_claim(journal)
-        journal.record(claim, 0, "a", "h", b"1", begun=False)
-        journal.begin(claim, 1, "b", "i")
-        journal.emit(claim, event)
-        before = journal.find(claim.run_id), journal.load(claim.run_id)
-    with Journal(path) as journal:
-        assert (journal.find(claim.run_id), journal.load(claim.run_id)) == before
-        assert journal.events(claim.run_id) == [
-            (1, UnknownEvent(unknown="kind", origin="a", data={"n": 1}))
-        ]
+    claim = new_claim(journal)
+    journal.record(claim, 0, "a", "h", b"1", begun=False)
+    journal.begin(claim, 1, "b", "i")
+    journal.emit(claim, event)
+    before = journal.find(claim.run_id), journal.load(claim.run_id)
+    journal.close()
+    with Journal(journal.location) as again:
+        assert (again.find(claim.run_id), again.load(claim.run_id)) == before
+        assert again.events(claim.run_id) == [(1, event)]
+
+
+def test_a_journal_is_made_in_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
+    with Journal(tmp_path / "deep" / "er" / "journal.db") as journal:
+        assert journal.runs() == []
 
 
 # -- states -------------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def test_a_process_killed_between_asking_and_parking_leaves_a_question_that_can_
 def test_processes_writing_at_the_same_time_lose_nothing(journal: Journal) -> None:
     each, processes = 15, 4
     with ExitStack() as stack:
-        children = [stack.enter_context(Child(journal.path)) for _ in range(processes)]
+        children = [stack.enter_context(Child(journal.location)) for _ in range(processes)]
         for child in children:
             child.send("write_many", each)
         made = [run_id for child in children for run_id in child.reply()]
@@ -513,7 +513,7 @@ def test_of_many_processes_that_claim_one_run_exactly_one_gets_it(journal: Journ
     run_id = journal.create("test", "", {})
     claimed, refused = [], []
     with ExitStack() as stack:
-        children = [stack.enter_context(Child(journal.path)) for _ in range(4)]
+        children = [stack.enter_context(Child(journal.location)) for _ in range(4)]
         for child in children:
             child.send("claim", run_id)
         for child in children:
@@ -527,15 +527,11 @@ def test_of_many_processes_that_claim_one_run_exactly_one_gets_it(journal: Journ
 
 def test_readers_are_not_kept_waiting_by_a_writer(journal: Journal) -> None:
     run_id = journal.create("test", "before", {})
-    writer = sqlite3.connect(journal.path, isolation_level=None)
-    try:
-        writer.execute("BEGIN IMMEDIATE")
-        writer.execute("UPDATE runs SET title = 'not yet'")
-        assert journal.find(run_id).title == "before"
-        writer.execute("COMMIT")
+    with Journal(journal.location) as writer:
+        with writer._transaction() as db:
+            db.execute("UPDATE runs SET title = 'not yet'")
+            assert journal.find(run_id).title == "before"
         assert journal.find(run_id).title == "not yet"
-    finally:
-        writer.close()
 
 
 # -- results ------------------------------------------------------------------------------------

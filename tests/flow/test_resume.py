@@ -34,7 +34,9 @@ class Drives:
         self.run_id = journal.create("test", "", {"fires": fires})
 
     def process(self, *flags: str) -> Child:
-        return Child(self.journal.path, self.run_id, self.log, *flags, module="tests.flow.driver")
+        return Child(
+            self.journal.location, self.run_id, self.log, *flags, module="tests.flow.driver"
+        )
 
     def kill_at(self, point: str, *flags: str) -> None:
         with self.process("--gates", *flags) as child:

@@ -13,7 +13,7 @@ from runtrue.flow import Journal
 TABLES = ("runs", "steps", "parts", "questions", "events")
 
 
-def rows_of(file: Path, root: Path) -> str:
+def rows_of(file: Path | str, root: Path) -> str:
     """The rows of the journal at `file`."""
     found: dict[str, list[dict[str, Any]]] = {}
     with closing(sqlite3.connect(file)) as db:
@@ -30,7 +30,7 @@ def _text(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
-def write_rows(text: str, file: Path, root: Path) -> None:
+def write_rows(text: str, file: Path | str, root: Path) -> None:
     """Make a journal of such rows."""
     with Journal(file):
         pass

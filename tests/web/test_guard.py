@@ -145,5 +145,5 @@ def test_a_home_without_a_journal_gets_none_by_looking(tmp_path: object, site: S
     for path in ("/", "/runs", "/workflows", "/metrics"):
         assert client.get(path).status_code == 200
     assert client.get("/runs/0a").status_code == 404
-    assert not site.home.journal.exists()
+    assert not site.home.has_journal
     assert home_at(site.home.path) == site.home

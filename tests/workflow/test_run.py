@@ -322,7 +322,7 @@ def test_a_record_that_is_not_of_this_workflow_is_refused(durable: Durable) -> N
     run_id = durable.start(THREE, {"x": 7})
     with pytest.raises(NodeFailed):
         durable.drive(run_id)
-    with closing(sqlite3.connect(durable.journal.path)) as db, db:
+    with closing(sqlite3.connect(durable.journal.location)) as db, db:
         db.execute("UPDATE runs SET input = replace(input, '\"x\":7', '\"x\":9')")
     with pytest.raises(FlowChanged, match="step 0, 'a', was recorded with other inputs"):
         durable.drive(run_id)

@@ -76,7 +76,7 @@ class ChosenPlan:
 def opened(plan_id: str | None) -> Iterator[ChosenPlan]:
     """The plan that is meant; one that nobody has answered in time is ended first."""
     home = Home.find(Path.cwd())
-    if not home.journal.exists():
+    if not home.has_journal:
         raise PlanError(
             f"there are no plans yet: {home.journal} does not exist; create one with "
             "`runtrue plan new`"

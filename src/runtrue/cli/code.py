@@ -70,6 +70,7 @@ from runtrue.sandbox import repository_of
 @options.iteration
 @options.worktree
 @options.copy
+@options.queued
 @options.as_json
 def code(
     requirement: str,

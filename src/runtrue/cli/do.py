@@ -24,6 +24,7 @@ from runtrue.workflow import WorkflowStore
 @click.option(
     "--dry-run", is_flag=True, help="Show the plan and its effects without calling anything."
 )
+@options.queued
 @options.as_json
 def do(
     task: tuple[str, ...],

@@ -140,19 +140,22 @@ def _git(project: Path) -> Fact:
 
 
 def _home(home: Home) -> Fact:
-    if not home.journal.exists():
-        existing = next(place for place in home.journal.parents if place.exists())
+    location = home.journal
+    if isinstance(location, Path) and not location.exists():
+        existing = next(place for place in location.parents if place.exists())
         writable = existing.is_dir() and os.access(existing, os.W_OK)
-        detail = f"{home.journal} (created by the first run)"
+        detail = f"{location} (created by the first run)"
         refused = f"{existing} is not a writable directory; set RUNTRUE_HOME"
         return Fact("journal", writable, detail if writable else refused, needed=True)
     try:
         with Journal(home.journal) as journal:
-            count = len(journal.runs(limit=1000))
+            name, count = journal.name, len(journal.runs(limit=1000))
     except RuntrueError as error:
         return Fact("journal", False, str(error), needed=True)
     free = shutil.disk_usage(home.path).free
-    detail = f"{home.journal}, {counted(count, 'run')}, SQLite {sqlite3.sqlite_version}"
+    if not isinstance(location, Path):
+        return Fact("journal", True, f"{name}, {counted(count, 'run')}", needed=True)
+    detail = f"{name}, {counted(count, 'run')}, SQLite {sqlite3.sqlite_version}"
     if free < _LITTLE_SPACE:
         return Fact("journal", False, f"{detail}; only {free // 2**20} MB free", needed=True)
     return Fact("journal", True, detail, needed=True)

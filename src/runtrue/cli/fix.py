@@ -28,6 +28,7 @@ from runtrue.errors import UsageError
 @options.worktree
 @options.copy
 @options.output
+@options.queued
 @options.as_json
 def fix(
     path: Path,

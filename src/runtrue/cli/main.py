@@ -95,6 +95,14 @@ COMMANDS = {
         "runtrue.cli.hook_commands:hooks",
         "Make coding agents, git and pre-commit call `runtrue gate`.",
     ),
+    "worker": (
+        "runtrue.cli.worker:worker",
+        "Run what is queued on a shared database, on this machine.",
+    ),
+    "database": (
+        "runtrue.cli.database:database",
+        "Check and migrate the PostgreSQL database that many machines share.",
+    ),
     "completion": (
         "runtrue.cli.completion:completion",
         "Print the completion script of a shell.",
@@ -125,7 +133,18 @@ JOBS = {
     "Prove code": ("fix", "code", "gate", "plan"),
     "Automate": ("do", "run", "workflow", "api", "mcp", "node"),
     "Look": ("runs", "ui", "memory", "metrics", "receipt"),
-    "Set up": ("init", "demo", "doctor", "config", "secret", "trust", "hooks", "completion"),
+    "Set up": (
+        "init",
+        "demo",
+        "doctor",
+        "config",
+        "secret",
+        "trust",
+        "hooks",
+        "completion",
+        "worker",
+        "database",
+    ),
 }
 
 #: Older names, which still work, each with its successor.

@@ -18,7 +18,7 @@ from runtrue.cli.console import Styled, echo, print_table
 from runtrue.cli.show import counted, print_json
 from runtrue.code import Facts, Kind, Metric, Period, metrics_of, periods_of
 from runtrue.errors import UsageError
-from runtrue.flow import Journal
+from runtrue.flow import Journal, Location
 from runtrue.home import Home
 
 Timed = tuple[float, Facts]
@@ -90,11 +90,11 @@ def parse_since(text: str, now: float) -> float:
 
 
 def load_facts(
-    journal: Path, *, since: float | None = None, kind: str | None = None
+    journal: Location, *, since: float | None = None, kind: str | None = None
 ) -> dict[str, list[Timed]]:
     """Return what each ended run says of the metrics, by kind."""
     facts: dict[str, list[Timed]] = {}
-    if not journal.exists():  # looking makes nothing
+    if isinstance(journal, Path) and not journal.exists():  # looking makes nothing
         return facts
     with Journal(journal) as opened:
         rows = opened.results("metrics", since=since, kind=kind)

@@ -7,10 +7,14 @@ from typing import Any, TypeVar
 
 import click
 
+from runtrue.errors import UsageError
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Where the context of a command keeps the format of its document.
 OUTPUT = "runtrue.output"
+#: Where it keeps the queue of a new run, and whether to follow what a worker does.
+QUEUE, WAIT = "runtrue.queue", "runtrue.wait"
 
 checks = click.option(
     "--check",
@@ -59,6 +63,49 @@ iteration = click.option(
     help="Which iteration this is. [env: RUNTRUE_ITERATION]",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+        ctx.meta[key] = value
+
+    return keep
+
+
+def _keep_queue(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        # Only those who name a queue need to know where it is.
+        from runtrue.home import DATABASE, shared_database
+
+        if not value or shared_database() is None:
+            raise UsageError(
+                f"--queue needs a database that workers share: set {DATABASE} (docs/scale.md)"
+            )
+    ctx.meta[QUEUE] = value
+
+
+def queued(command: _F) -> _F:
+    """Add `--queue` and `--wait`, which `run_and_show` reads."""
+    queue = click.option(
+        "--queue",
+        metavar="NAME",
+        expose_value=False,
+        callback=_keep_queue,
+        help="Have a worker of this queue do it, and print the run's id.",
+    )
+    return queue(waits(command))
+
+
+def waits(command: _F) -> _F:
+    """Add `--wait`, for runs that workers drive."""
+    wait = click.option(
+        "--wait",
+        is_flag=True,
+        expose_value=False,
+        callback=_keep(WAIT),
+        help="Follow a run that a worker drives until it ends or asks.",
+    )
+    return wait(command)
 
 
 def _keep_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

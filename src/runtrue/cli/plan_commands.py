@@ -89,6 +89,7 @@ def new(
 @click.command()
 @any_plan
 @_force
+@options.queued
 @options.as_json
 def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
     """Execute a plan: do its steps, validate them, fix what fails and validate again.
@@ -118,6 +119,7 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
 @click.option("--onto", metavar="BRANCH", help="Commit it to a branch that is not checked out.")
 @click.option("--commit", is_flag=True, help="Commit it after it was applied.")
 @options.allow_self_running
+@options.waits
 @options.as_json
 def apply(
     plan_id: str | None,

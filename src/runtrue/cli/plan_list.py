@@ -17,9 +17,6 @@ from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 from runtrue.plan import KIND, PlanState
 
-#: No limit, to SQLite.
-_EVERY = -1
-
 
 @click.command("list")
 @click.option(
@@ -38,7 +35,7 @@ def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -
 
     home = Home.find(Path.cwd())
     rows: list[dict[str, Any]] = []
-    if home.journal.exists():  # looking makes nothing
+    if home.has_journal:  # looking makes nothing
         with Journal(home.journal) as journal:
             for run in plans_here(journal, everywhere=everywhere):
                 row = _row(journal, home, after_expiry(journal, home, run))
@@ -54,7 +51,9 @@ def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -
         echo(f"{row['plan_id']}  {about}  {row['title']}")
     if not rows:
         echo(
-            f"no plans here in {home.journal}" if not everywhere else f"no plans in {home.journal}"
+            f"no plans here in {home.journal_name}"
+            if not everywhere
+            else f"no plans in {home.journal_name}"
         )
     return 0
 
@@ -62,7 +61,7 @@ def list_plans(state: str | None, everywhere: bool, limit: int, as_json: bool) -
 def plans_here(journal: Journal, *, everywhere: bool = False) -> Iterator[RunRow]:
     """The plans, newest first: those of the project that this directory lies in."""
     here = Path.cwd().resolve()
-    for run in journal.runs(kind=KIND, limit=_EVERY):
+    for run in journal.runs(kind=KIND, limit=None):
         if everywhere or here.is_relative_to(run.input["project"]):
             yield run
 

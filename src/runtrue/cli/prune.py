@@ -36,7 +36,7 @@ def prune(
     """Delete old runs with all their files, and what is left of runs long gone."""
     now = time.time()
     old = journal.old_runs(retention, now)
-    before = _size(home.journal)
+    before = _journal_size(home)
     files = [*_files_of(home, set(old)), *_orphans(journal, home, now - retention.days * _DAY)]
     freed = sum(map(_size, files))
     if not dry_run:
@@ -44,7 +44,7 @@ def prune(
         for file in files:
             _remove(file)
         journal.vacuum()
-        freed += max(0, before - _size(home.journal))
+        freed += max(0, before - _journal_size(home))
     return Pruned(runs=tuple(old), files=len(files), bytes=freed, dry_run=dry_run)
 
 
@@ -100,6 +100,11 @@ def _run_files(home: Home) -> list[Path]:
 def _run_of(path: Path) -> str:
     """Return the id of the run that a file or directory is of: its name, or the beginning."""
     return path.name.partition(".")[0].partition("-")[0]
+
+
+def _journal_size(home: Home) -> int:
+    """Return the bytes of the journal's file; a shared database is not this machine's."""
+    return _size(home.journal) if isinstance(home.journal, Path) else 0
 
 
 def _size(path: Path) -> int:

@@ -184,7 +184,7 @@ def _find(which: str | None, project: Path) -> _Found:
     if which is not None and (file := Path(which)).is_file():
         found = read_receipt(file)
         return _Found(found, file, _recorded(home, found.run_id))
-    if not home.journal.exists():
+    if not home.has_journal:
         raise UsageError(f"no run was made in {home.path}, so there is no receipt")
     with Journal(home.journal) as journal:
         run = journal.find(which) if which else _latest(journal, project.resolve())
@@ -211,7 +211,7 @@ def _latest(journal: Journal, project: Path) -> RunRow | None:
 
 
 def _recorded(home: Home, run_id: str) -> Receipt | None:
-    if not home.journal.exists():
+    if not home.has_journal:
         return None
     with Journal(home.journal) as journal:
         if not journal.knows(run_id):

@@ -21,6 +21,7 @@ from runtrue.workflow import Registry, Workflow, load_workflow, planned_effects,
 @click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
 @click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Show what it would do without calling anything.")
+@options.queued
 @options.as_json
 def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
     """Run a workflow, saved or from a file.

@@ -69,6 +69,12 @@ def run_and_show(
     """
     from runtrue.cli.prune import prune_daily
 
+    if isinstance(journal.location, str):
+        from runtrue.cli.hand_over import hand_over
+
+        code = hand_over(journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {})
+        if code is not None:
+            return code
     with _stopped_by(_interrupt):
         try:
             prune_daily(journal, home)
@@ -266,6 +272,12 @@ def after_expiry(journal: Journal, home: Home, run: RunRow) -> RunRow:
     """Return a run as it is now; one that nobody answered in time runs to its end first."""
     if run.state is not RunState.WAITING or run.kind not in KINDS:
         return run
+    if isinstance(journal.location, str):
+        from runtrue.cli.hand_over import is_for_others
+
+        # A look at what many share must not drive what is on other machines.
+        if is_for_others(journal, run):
+            return run
     if not kind_of(run).expire(journal, run):
         return run
     # Why it cannot run is in the journal: to look at it must be possible.

@@ -29,16 +29,13 @@ if TYPE_CHECKING:
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
 
-#: No limit, to SQLite.
-_EVERY = -1
-
 
 def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
     """Return a completion of the ids of runs, or of those of a kind."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         home = Home.find(Path.cwd())
-        if not home.journal.exists():
+        if not home.has_journal:
             return []
         with Journal(home.journal) as journal:
             return [run.id for run in journal.runs(kind=kind) if run.id.startswith(incomplete)]
@@ -87,18 +84,18 @@ def list_runs(
     home = Home.find(Path.cwd())
     rows: list[RunRow] = []
     root = None if of_all or workflow else project_root()
-    if home.journal.exists():  # looking makes nothing
+    if home.has_journal:  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
-            for run in journal.runs(state=RunState.WAITING, limit=_EVERY):
+            for run in journal.runs(state=RunState.WAITING, limit=None):
                 after_expiry(journal, home, run)
             kind = "workflow" if workflow else None
             rows = journal.runs(limit=limit, state=wanted, kind=kind, title=workflow, within=root)
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
-        where = f"no runs of {root} in {home.journal}; --all lists every project's"
-        echo(where if root else f"no runs in {home.journal}")
+        where = f"no runs of {root} in {home.journal_name}; --all lists every project's"
+        echo(where if root else f"no runs in {home.journal_name}")
     else:
         for run in rows:
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
@@ -194,6 +191,7 @@ def _write_page(page: Path, journal: Journal, run: RunRow, report: Report) -> No
     help="A secret input of the workflow; it is not stored. Can be repeated.",
 )
 @_of_all
+@options.waits
 @options.as_json
 def resume(
     run_id: str | None,
@@ -311,7 +309,7 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
             )
         if was_applied or not report.applied:
             try:
-                apply_patch(run, home, home.patch(run.id))
+                apply_patch(run, home, _patch_here(home, run, report.diff))
             except SandboxError as error:
                 if was_applied:
                     raise UsageError(f"the diff of run {run.id} is already applied") from error
@@ -324,6 +322,18 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     else:
         echo(f"applied to {report.project}")
     return 0
+
+
+def _patch_here(home: Home, run: RunRow, diff: str) -> Path:
+    """Return the file of a run's patch; that of a worker is on the worker's machine."""
+    from runtrue.atomic_file import private_directory, write_atomically
+    from runtrue.redaction import MARK
+
+    patch = home.patch(run.id)
+    if not patch.exists() and diff and MARK not in diff:
+        private_directory(patch.parent)
+        write_atomically(patch, diff.encode("utf-8", "surrogateescape"))
+    return patch
 
 
 def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanReport:
@@ -379,7 +389,7 @@ def prune_runs(keep_days: float, keep_last: int, dry_run: bool, as_json: bool) -
     from runtrue.cli.prune import prune
 
     home = Home.find(Path.cwd())
-    if not home.journal.exists():
+    if not home.has_journal:
         found = None
     else:
         with Journal(home.journal) as journal:
@@ -411,7 +421,7 @@ def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
 
 
 def _journal(home: Home) -> Journal:
-    if not home.journal.exists():
+    if not home.has_journal:
         raise UnknownRun(f"there are no runs yet: {home.journal} does not exist")
     return Journal(home.journal)
 
@@ -424,12 +434,12 @@ def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunR
         if (run := journal.latest_within(root)) is not None:
             return run
         raise UnknownRun(
-            f"there are no runs of {root} in {journal.path}; "
+            f"there are no runs of {root} in {journal.name}; "
             "pass an id from `runtrue runs list --all`, or --all for the latest of any project"
         )
     latest = journal.runs(limit=1)
     if not latest:
-        raise UnknownRun(f"there are no runs in {journal.path} yet")
+        raise UnknownRun(f"there are no runs in {journal.name} yet")
     return latest[0]
 
 

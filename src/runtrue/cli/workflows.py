@@ -253,7 +253,7 @@ def history(name: str, limit: int, as_json: bool) -> int:
     """List the latest runs of a workflow, newest first."""
     home = Home.find(Path.cwd())
     runs = []
-    if home.journal.exists():
+    if home.has_journal:
         with Journal(home.journal) as journal:
             runs = journal.runs(limit=limit, kind=KIND, title=name)
     if as_json:

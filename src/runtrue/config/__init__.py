@@ -44,7 +44,14 @@ if TYPE_CHECKING:
         WorkflowsConfig,
         is_route,
     )
-    from runtrue.config.user import McpLimits, allowed_addresses, allowed_files, mcp_limits
+    from runtrue.config.user import (
+        McpLimits,
+        UserDatabase,
+        allowed_addresses,
+        allowed_files,
+        mcp_limits,
+        users_database,
+    )
 
 __all__ = lazy_exports(
     __name__,
@@ -61,6 +68,6 @@ __all__ = lazy_exports(
             "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
             "SecretsConfig SecurityConfig StoreKind WorkflowsConfig is_route"
         ),
-        "user": "McpLimits allowed_addresses allowed_files mcp_limits",
+        "user": "McpLimits UserDatabase allowed_addresses allowed_files mcp_limits users_database",
     },
 )

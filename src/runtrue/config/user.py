@@ -44,8 +44,17 @@ class McpLimits:
     call: Seconds = 120.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserDatabase:
+    """`[database]` in the user's own file: the journal that many machines share."""
+
+    #: The URL of a PostgreSQL database. None: the journal is a file in the home.
+    url: str | None = None
+
+
 _ISOLATION = UserIsolation()
 _MCP = McpLimits()
+_DATABASE = UserDatabase()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,7 @@ class UserConfig:
     workflows: WorkflowsConfig = _WORKFLOWS
     isolation: UserIsolation = _ISOLATION
     mcp: McpLimits = _MCP
+    database: UserDatabase = _DATABASE
 
 
 def allowed_addresses() -> Allowed:
@@ -90,6 +100,11 @@ def users_minimum() -> str | None:
 def mcp_limits() -> McpLimits:
     """Return what MCP servers may take, from the user's own file."""
     return _read().mcp
+
+
+def users_database() -> str | None:
+    """Return the URL of the database that holds the journal, from the user's own file."""
+    return _read().database.url
 
 
 def _read() -> UserConfig:

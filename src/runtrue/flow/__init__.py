@@ -12,6 +12,7 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.flow.codec import unpacked
+    from runtrue.flow.database import Location, location_name
     from runtrue.flow.dispatch import LocalDispatcher, Outcome, Segment
     from runtrue.flow.events import (
         Emitter,
@@ -27,11 +28,21 @@ if TYPE_CHECKING:
     )
     from runtrue.flow.flow import Flow
     from runtrue.flow.journal import Journal
+    from runtrue.flow.migrations import MIGRATIONS
     from runtrue.flow.node import Ask, Node
     from runtrue.flow.owner import Owner
     from runtrue.flow.parts import EffectAwaited, current_parts, interrupted
+    from runtrue.flow.postgres import PostgresDatabase
     from runtrue.flow.retention import RunRetention
-    from runtrue.flow.rows import Claim, Question, ResultRow, RunRow, RunState, StepRow
+    from runtrue.flow.rows import (
+        Claim,
+        Question,
+        ResultRow,
+        RunRow,
+        RunState,
+        StepRow,
+        to_json,
+    )
     from runtrue.flow.run import Parked, Run, replay
     from runtrue.flow.run_list import RunFilter, RunSummary, TimedEvent
 
@@ -39,6 +50,9 @@ __all__ = lazy_exports(
     __name__,
     {
         "codec": "unpacked",
+        "database": "Location location_name",
+        "postgres": "PostgresDatabase",
+        "migrations": "MIGRATIONS",
         "dispatch": "LocalDispatcher Outcome Segment",
         "events": (
             "Emitter Event Listener NodeFinished NodeReplayed NodeStarted RunParked "
@@ -50,7 +64,7 @@ __all__ = lazy_exports(
         "owner": "Owner",
         "parts": "EffectAwaited current_parts interrupted",
         "retention": "RunRetention",
-        "rows": "Claim Question ResultRow RunRow RunState StepRow",
+        "rows": "Claim Question ResultRow RunRow RunState StepRow to_json",
         "run": "Parked Run replay",
         "run_list": "RunFilter RunSummary TimedEvent",
     },

@@ -1,4 +1,4 @@
-"""Dispatchers: which process runs a segment of a run. For now it is always this one."""
+"""Dispatchers: which process runs a segment of a run. `runtrue.scale` has others do it."""
 
 from __future__ import annotations
 
@@ -55,17 +55,18 @@ class LocalDispatcher:
         self._prepare = prepare
         self._listeners = tuple(listeners)
 
-    async def run(self, run_id: str, *, force: bool = False) -> RunRow:
+    async def run(self, run_id: str, *, force: bool = False, take_over: bool = False) -> RunRow:
         """Claim the run, go on until its end or its next question, and record how it ended.
 
         `force` takes the run over from a living process, which is ended, and allows a side effect
-        that was interrupted to be fired again.
+        that was interrupted to be fired again. `take_over` only takes it over, where the caller
+        knows that its owner drives it no more.
         """
         journal = self._journal
         before = journal.find(run_id)
         if force and before.owner is not None:
             before.owner.end()
-        claim = journal.claim(run_id, Owner.this_process(), force=force)
+        claim = journal.claim(run_id, Owner.this_process(), force=force or take_over)
         try:
             segment = self._prepare(journal.find(claim.run_id))
             segment.take_over()

@@ -1,91 +1,51 @@
 """The journal: what has happened in each run, durably, and who may write to it.
 
-One SQLite file in WAL mode. A run belongs to the process that holds its current *fence*, a number
-that grows with each claim; every write names the fence and is refused when it is no longer
-current, so that a process that was stopped and wakes up late can do no harm.
-
-Ordinary steps are committed with `synchronous=NORMAL`: a killed process loses nothing, and a power
-cut may lose the last steps of a run, which are then done again. What must not be lost even then
-(that a side effect is about to fire, a question, an answer, an outcome) is synced to the disk.
+Its tables are in one SQLite file, or in PostgreSQL where many machines share them. A run belongs to
+the process that holds its current *fence*, a number that grows with each claim; every write names
+the fence and is refused when it is no longer current, so that a process that was stopped and wakes
+up late can do no harm.
 """
 
 from __future__ import annotations
 
 import secrets
-import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from runtrue import database
-from runtrue.atomic_file import private_file
-from runtrue.errors import (
-    FenceLost,
-    FlowChanged,
-    JournalError,
-    RunBusy,
-    RunCancelled,
-    RunError,
-    RunWaiting,
-    UnknownRun,
-)
+from runtrue.errors import FlowChanged, RunBusy, RunError, RunWaiting
 from runtrue.flow.events import Event, read_event
-from runtrue.flow.migrations import migrate
 from runtrue.flow.owner import Owner
-from runtrue.flow.part_table import STILL_MINE, PartTable
+from runtrue.flow.part_table import PartTable
 from runtrue.flow.retention import RetentionTable
 from runtrue.flow.rows import (
-    RUN_COLUMNS,
     Claim,
     Question,
     ResultRow,
     RunRow,
     RunState,
     StepRow,
-    run_row,
     to_json,
 )
 from runtrue.flow.run_list import RunList
+from runtrue.flow.sqlite import SqliteDatabase
+
+if TYPE_CHECKING:
+    from runtrue.flow.database import Database, Location
 
 T = TypeVar("T", bound=Event)
 
-#: Seconds to wait for other processes that are writing.
-_PATIENCE = 30.0
-
-_ADD_STEP = (
-    "INSERT INTO steps (run_id, seq, node, input_hash, result, finished_at) "
-    f"SELECT ?, ?, ?, ?, ?, ? WHERE {STILL_MINE}"
-)
-_ADD_EVENT = (
-    "INSERT INTO events (run_id, n, at, node, kind, data) SELECT ?, "
-    "(SELECT coalesce(max(n), 0) + 1 FROM events WHERE run_id = ?), ?, ?, ?, ? "
-    f"WHERE {STILL_MINE}"
-)
-
 
 class Journal(PartTable, RetentionTable, RunList):
-    """The journal file at `path`, made when it is not there."""
+    """The journal at a location; a file is made when it is not there."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with self._explained("opened"):
-            private_file(path)
-            self._db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
-            try:
-                database.use_wal(self._db, patience=_PATIENCE)
-                self._db.execute("PRAGMA synchronous = NORMAL")
-                self._db.execute("PRAGMA foreign_keys = OFF")
-                migrate(self._db)
-            except BaseException:
-                self._db.close()
-                raise
+    def __init__(self, location: Location) -> None:
+        super().__init__(_open(location))
 
     def close(self) -> None:
-        """Close the file; SQLite folds the write-ahead log back into it."""
+        """Close the connection."""
         self._db.close()
 
     def __enter__(self) -> Journal:
@@ -99,66 +59,14 @@ class Journal(PartTable, RetentionTable, RunList):
     def create(self, kind: str, title: str, data: dict[str, Any]) -> str:
         """Begin a run that nobody drives yet, and return its id."""
         with self._transaction(synced=True) as db:
-            run_id = secrets.token_hex(4)
-            while db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone():
+            while True:
                 run_id = secrets.token_hex(4)
-            db.execute(
-                "INSERT INTO runs (id, kind, title, state, input, created_at) "
-                "VALUES (?, ?, ?, 'running', ?, ?)",
-                (run_id, kind, title, to_json(data), time.time()),
-            )
-        return run_id
-
-    def find(self, prefix: str) -> RunRow:
-        """The run whose id is, or begins with, `prefix`."""
-        if not prefix:
-            raise UnknownRun("the id of a run cannot be empty")
-        with self._explained("read"):
-            rows = self._db.execute(
-                # A range, which the index serves; `substr` would read every run.
-                f"SELECT {RUN_COLUMNS} FROM runs "
-                "WHERE id >= ? AND id < ? || char(1114111) ORDER BY id LIMIT 3",
-                (prefix, prefix),
-            ).fetchall()
-            if len(rows) == 1:
-                return run_row(rows[0])
-        if rows:
-            found = ", ".join(row[0] for row in rows)
-            raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
-        recent = ", ".join(row.id for row in self.runs(limit=5)) or "none yet"
-        raise UnknownRun(f"there is no run {prefix!r} in {self.path}; latest runs: {recent}")
-
-    def runs(
-        self,
-        *,
-        limit: int = 50,
-        state: RunState | None = None,
-        kind: str | None = None,
-        title: str | None = None,
-        within: Path | None = None,
-    ) -> list[RunRow]:
-        """Return the latest runs, newest first.
-
-        Only those in a state, of a kind, with a title, or of a directory and those in it.
-        """
-        wanted = {"state": state, "kind": kind, "title": title}
-        # Only what is asked for, so that an index can serve it.
-        named = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
-        if within is not None:
-            place = "coalesce(json_extract(input, '$.project'), json_extract(input, '$.directory'))"
-            named.append(f"(substr({place} || '/', 1, length(:within) + 1) = :within || '/')")
-            wanted["within"] = str(within)
-        with self._explained("read"):
-            rows = self._db.execute(
-                f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(named) or 'TRUE'} "
-                "ORDER BY created_at DESC, rowid DESC LIMIT :limit",
-                {**wanted, "limit": limit},
-            ).fetchall()
-            return [run_row(row) for row in rows]
-
-    def latest_within(self, directory: Path) -> RunRow | None:
-        """Return the latest run of a directory, or of one in it."""
-        return next(iter(self.runs(within=directory, limit=1)), None)
+                if db.execute(
+                    "INSERT INTO runs (id, kind, title, state, input, created_at) "
+                    "VALUES (?, ?, ?, 'running', ?, ?) ON CONFLICT DO NOTHING",
+                    (run_id, kind, title, to_json(data), time.time()),
+                ).rowcount:
+                    return run_id
 
     def results(
         self, key: str, *, since: float | None = None, kind: str | None = None
@@ -167,12 +75,13 @@ class Journal(PartTable, RetentionTable, RunList):
 
         Only that key is read: whole reports, of thousands of runs, are too much to hold.
         """
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
-                "SELECT id, kind, ended_at, json_quote(json_extract(result, '$.' || ?1)) FROM runs "
-                "WHERE result IS NOT NULL AND (?2 IS NULL OR ended_at >= ?2) "
-                "AND (?3 IS NULL OR kind = ?3) ORDER BY ended_at, rowid",
-                (key, since, kind),
+                f"SELECT id, kind, ended_at, {self._db.json_at('result', ':key')} FROM runs "
+                "WHERE result IS NOT NULL "
+                "AND (CAST(:since AS REAL) IS NULL OR ended_at >= :since) "
+                "AND (CAST(:kind AS TEXT) IS NULL OR kind = :kind) ORDER BY ended_at, rowid",
+                {"key": key, "since": since, "kind": kind},
             ).fetchall()
             return [
                 ResultRow(run_id, kind, at, None if text is None else msgspec.json.decode(text))
@@ -186,7 +95,7 @@ class Journal(PartTable, RetentionTable, RunList):
         process still tries to write is refused instead.
         """
         with self._transaction() as db:
-            run = self.find(run_id)
+            run = self._locked(run_id)
             if run.is_over:
                 raise RunError(f"run {run.id} has ended ({run.state}); start a new one")
             if run.state is RunState.WAITING:
@@ -244,7 +153,7 @@ class Journal(PartTable, RetentionTable, RunList):
     def cancel(self, run_id: str) -> RunRow:
         """End a run from outside. Its driver, if there is one, is refused at its next write."""
         with self._transaction(synced=True) as db:
-            run = self.find(run_id)
+            run = self._locked(run_id)
             if run.is_over:
                 raise RunError(f"run {run.id} has already ended ({run.state})")
             db.execute(
@@ -257,7 +166,7 @@ class Journal(PartTable, RetentionTable, RunList):
 
     def load(self, run_id: str) -> list[StepRow]:
         """The recorded steps of a run, in order."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
                 "SELECT seq, node, input_hash, result, finished_at FROM steps "
                 "WHERE run_id = ? ORDER BY seq",
@@ -275,7 +184,7 @@ class Journal(PartTable, RetentionTable, RunList):
         with self._transaction() as db:
             db.execute(
                 "DELETE FROM steps WHERE run_id = ? AND seq = ? AND result IS NULL "
-                f"AND {STILL_MINE}",
+                f"AND {self._still_mine}",
                 (claim.run_id, seq, claim.run_id, claim.fence),
             )
 
@@ -296,13 +205,13 @@ class Journal(PartTable, RetentionTable, RunList):
                 self.record(claim, seq, node, input_hash, result, begun=begun)
                 db.execute("DELETE FROM parts WHERE run_id = ? AND seq = ?", (claim.run_id, seq))
             return
-        with self._explained("written"):
+        with self._db.explained("written"):
             if not begun:
                 self._add_step(claim, seq, node, input_hash, result, time.time())
                 return
             written = self._db.execute(
                 "UPDATE steps SET result = ?, finished_at = ? WHERE run_id = ? AND seq = ? "
-                f"AND {STILL_MINE}",
+                f"AND {self._still_mine}",
                 (result, time.time(), claim.run_id, seq, claim.run_id, claim.fence),
             ).rowcount
             if not written:
@@ -319,15 +228,11 @@ class Journal(PartTable, RetentionTable, RunList):
     ) -> None:
         run_id, fence = claim.run_id, claim.fence
         if not self._db.execute(
-            _ADD_STEP, (run_id, seq, node, input_hash, result, finished_at, run_id, fence)
+            "INSERT INTO steps (run_id, seq, node, input_hash, result, finished_at) "
+            f"SELECT ?, ?, ?, ?, ?, ? WHERE {self._still_mine}",
+            (run_id, seq, node, input_hash, result, finished_at, run_id, fence),
         ).rowcount:
             raise self._refusal(claim)
-
-    def _refusal(self, claim: Claim) -> RunError:
-        run = self.find(claim.run_id)
-        if run.state is RunState.CANCELLED:
-            return RunCancelled(f"run {run.id} was cancelled")
-        return FenceLost(f"run {run.id} was taken over by another process; this one stops here")
 
     # -- events -----------------------------------------------------------------------------
 
@@ -335,13 +240,18 @@ class Journal(PartTable, RetentionTable, RunList):
         """Add an event to the run's list."""
         run_id, fence = claim.run_id, claim.fence
         row = time.time(), event.origin, event.kind, to_json(event.payload)
-        with self._explained("written"):
-            if not self._db.execute(_ADD_EVENT, (run_id, run_id, *row, run_id, fence)).rowcount:
+        with self._db.explained("written"):
+            if not self._db.execute(
+                "INSERT INTO events (run_id, n, at, node, kind, data) SELECT ?, "
+                "(SELECT coalesce(max(n), 0) + 1 FROM events WHERE run_id = ?), ?, ?, ?, ? "
+                f"WHERE {self._still_mine}",
+                (run_id, run_id, *row, run_id, fence),
+            ).rowcount:
                 raise self._refusal(claim)
 
     def events(self, run_id: str, after: int = 0) -> list[tuple[int, Event]]:
         """The run's events with a number above `after`, each with its number."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
                 "SELECT n, kind, node, data FROM events WHERE run_id = ? AND n > ? ORDER BY n",
                 (run_id, after),
@@ -350,7 +260,7 @@ class Journal(PartTable, RetentionTable, RunList):
 
     def latest_event(self, run_id: str, wanted: type[T]) -> T | None:
         """Return the last of the run's events of a type, if this version can read it."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             row = self._db.execute(
                 "SELECT node, data FROM events WHERE run_id = ? AND kind = ? "
                 "ORDER BY n DESC LIMIT 1",
@@ -367,8 +277,8 @@ class Journal(PartTable, RetentionTable, RunList):
         with self._transaction(synced=True) as db:
             self._check(claim)
             db.execute(
-                "INSERT OR IGNORE INTO questions (run_id, seq, question, asked_at) "
-                "VALUES (?, ?, ?, ?)",
+                "INSERT INTO questions (run_id, seq, question, asked_at) "
+                "VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (claim.run_id, seq, asked, time.time()),
             )
             if self.questions(claim.run_id, seq)[0].question != msgspec.json.decode(asked):
@@ -398,7 +308,7 @@ class Journal(PartTable, RetentionTable, RunList):
         `seq` names the question that is meant: refused when another one has been asked since.
         """
         with self._transaction(synced=True) as db:
-            run = self.find(run_id)
+            run = self._locked(run_id)
             question = self.open_question(run.id)
             is_other = seq is not None and question is not None and question.seq != seq
             if question is None or is_other or run.is_over:
@@ -418,11 +328,12 @@ class Journal(PartTable, RetentionTable, RunList):
 
     def questions(self, run_id: str, seq: int | None = None) -> list[Question]:
         """Return what a run has asked, oldest first; only the one of a step, if that is named."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
                 "SELECT seq, question, answer, answered_at, asked_at FROM questions "
-                "WHERE run_id = ? AND (? IS NULL OR seq = ?) ORDER BY seq",
-                (run_id, seq, seq),
+                "WHERE run_id = :run AND (CAST(:seq AS INTEGER) IS NULL OR seq = :seq) "
+                "ORDER BY seq",
+                {"run": run_id, "seq": seq},
             ).fetchall()
         return [
             Question(
@@ -435,43 +346,10 @@ class Journal(PartTable, RetentionTable, RunList):
             for n, question, answer, answered_at, asked_at in rows
         ]
 
-    # -- the file ---------------------------------------------------------------------------
 
-    def _check(self, claim: Claim) -> None:
-        mine = self._db.execute(f"SELECT {STILL_MINE}", (claim.run_id, claim.fence)).fetchone()
-        if not mine[0]:
-            raise self._refusal(claim)
+def _open(location: Location) -> Database:
+    if isinstance(location, Path):
+        return SqliteDatabase(location)
+    from runtrue.flow.postgres import PostgresDatabase
 
-    @contextmanager
-    def _transaction(self, *, synced: bool = False) -> Iterator[sqlite3.Connection]:
-        with (
-            self._synced() if synced else self._explained("written"),
-            database.transaction(self._db) as db,
-        ):
-            yield db
-
-    @contextmanager
-    def _synced(self) -> Iterator[None]:
-        """Commit what is written within to the disk itself."""
-        with self._explained("written"):
-            self._db.execute("PRAGMA synchronous = FULL")
-            try:
-                yield
-            finally:
-                self._db.execute("PRAGMA synchronous = NORMAL")
-
-    @contextmanager
-    def _explained(self, verb: str) -> Iterator[None]:
-        """Turn what SQLite and the file system raise into one sentence."""
-        try:
-            yield
-        except (sqlite3.OperationalError, OSError) as error:
-            raise JournalError(
-                f"the journal {self.path} cannot be {verb}: {error}; "
-                "free space or set RUNTRUE_HOME to a writable directory, then continue with "
-                "`runtrue runs resume`"
-            ) from error
-        except (sqlite3.Error, msgspec.MsgspecError) as error:
-            raise JournalError(
-                f"the journal {self.path} is damaged: {error}; move it away, and a new one is made"
-            ) from error
+    return PostgresDatabase(location)

@@ -7,63 +7,36 @@ deleted in the same transaction: what they gave is in it.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
 from runtrue.errors import RunBusy, RunError
-from runtrue.flow.rows import Claim, PartRow, RunRow
+from runtrue.flow.rows import Claim, PartRow
+from runtrue.flow.run_table import RunTable
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-STILL_MINE = "EXISTS (SELECT 1 FROM runs WHERE id = ? AND fence = ? AND state = 'running')"
 _ADD = (
     "INSERT INTO parts (run_id, seq, name, input_hash, result, finished_at) "
-    f"SELECT ?, ?, ?, ?, ?, ? WHERE {STILL_MINE}"
+    "SELECT ?, ?, ?, ?, ?, ? WHERE "
 )
-_MINE = f" AND {STILL_MINE}"
-_END = (
-    "UPDATE parts SET result = ?, finished_at = ? WHERE run_id = ? AND seq = ? AND name = ?" + _MINE
-)
-_WITHDRAW = "DELETE FROM parts WHERE run_id = ? AND seq = ? AND name = ? AND result IS NULL" + _MINE
-_FORGET = "DELETE FROM parts WHERE run_id = ? AND seq = ? AND name >= ? AND name < ?" + _MINE
+_END = "UPDATE parts SET result = ?, finished_at = ? WHERE run_id = ? AND seq = ? AND name = ? AND "
+_WITHDRAW = "DELETE FROM parts WHERE run_id = ? AND seq = ? AND name = ? AND result IS NULL AND "
+_FORGET = "DELETE FROM parts WHERE run_id = ? AND seq = ? AND name >= ? AND name < ? AND "
 
 
-class PartTable:
+class PartTable(RunTable):
     """What the journal does with parts."""
-
-    path: Path
-    _db: sqlite3.Connection
-
-    def find(self, prefix: str) -> RunRow:
-        """Return the run whose id is, or begins with, `prefix`."""
-        raise NotImplementedError
-
-    def _refusal(self, claim: Claim) -> RunError:
-        raise NotImplementedError
-
-    def _transaction(self, *, synced: bool = False) -> AbstractContextManager[sqlite3.Connection]:
-        raise NotImplementedError
-
-    def _explained(self, verb: str) -> AbstractContextManager[None]:
-        raise NotImplementedError
-
-    def _synced(self) -> AbstractContextManager[None]:
-        raise NotImplementedError
 
     def parts(self, run_id: str, seq: int | None = None) -> Iterator[PartRow]:
         """Yield the recorded parts of a run, or of one of its steps, in the order of their names.
 
         Those of a step that is recorded as a whole are no longer there.
         """
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
                 "SELECT seq, name, input_hash, result FROM parts "
-                "WHERE run_id = ?1 AND (?2 IS NULL OR seq = ?2) ORDER BY seq, name",
-                (run_id, seq),
+                "WHERE run_id = :run AND (CAST(:seq AS INTEGER) IS NULL OR seq = :seq) "
+                "ORDER BY seq, name",
+                {"run": run_id, "seq": seq},
             ).fetchall()
         return (PartRow(*row) for row in rows)
 
@@ -89,7 +62,7 @@ class PartTable:
             statement = _ADD
             values = (claim.run_id, part.seq, name, part.input_hash, part.result, now)
         if not has_parts:
-            with self._explained("written"):
+            with self._db.explained("written"):
                 self._write_part(claim, statement, values)
             return
         with self._transaction():
@@ -99,7 +72,9 @@ class PartTable:
     def withdraw_part(self, claim: Claim, seq: int, name: str) -> None:
         """Take back that a side effect is about to fire: it was refused, and changed nothing."""
         with self._transaction() as db:
-            db.execute(_WITHDRAW, (claim.run_id, seq, name, claim.run_id, claim.fence))
+            db.execute(
+                _WITHDRAW + self._still_mine, (claim.run_id, seq, name, claim.run_id, claim.fence)
+            )
 
     def forget_parts(self, claim: Claim, seq: int, within: str) -> None:
         """Delete the parts within a part, or within the step: they are done again."""
@@ -108,11 +83,11 @@ class PartTable:
 
     def begun(self, run_id: str) -> list[str]:
         """Return the steps and parts whose side effects may have happened, and that did not end."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
-                "SELECT seq, node FROM steps WHERE run_id = ?1 AND result IS NULL UNION ALL "
-                "SELECT seq, name FROM parts WHERE run_id = ?1 AND result IS NULL ORDER BY 1, 2",
-                (run_id,),
+                "SELECT seq, node FROM steps WHERE run_id = :run AND result IS NULL UNION ALL "
+                "SELECT seq, name FROM parts WHERE run_id = :run AND result IS NULL ORDER BY 1, 2",
+                {"run": run_id},
             ).fetchall()
         return [name for _, name in rows]
 
@@ -122,7 +97,7 @@ class PartTable:
         Refused while a process drives the run: it may be in the middle of that side effect.
         """
         with self._transaction(synced=True) as db:
-            run = self.find(run_id)
+            run = self._locked(run_id)
             if run.is_driven:
                 raise RunBusy(f"run {run.id} is already running in {run.owner}; wait for it first")
             now, settled = time.time(), 0
@@ -136,10 +111,15 @@ class PartTable:
                 raise RunError(f"run {run.id} did not stop inside {name!r}")
 
     def _write_part(self, claim: Claim, statement: str, values: tuple[object, ...]) -> None:
-        if not self._db.execute(statement, (*values, claim.run_id, claim.fence)).rowcount:
+        if not self._db.execute(
+            statement + self._still_mine, (*values, claim.run_id, claim.fence)
+        ).rowcount:
             raise self._refusal(claim)
 
     def _delete_parts(self, claim: Claim, seq: int, within: str) -> None:
         """Delete the parts of a part: their names go on with `.` or `[`."""
         for begin, end in ((f"{within}.", f"{within}/"), (f"{within}[", f"{within}\\")):
-            self._db.execute(_FORGET, (claim.run_id, seq, begin, end, claim.run_id, claim.fence))
+            self._db.execute(
+                _FORGET + self._still_mine,
+                (claim.run_id, seq, begin, end, claim.run_id, claim.fence),
+            )

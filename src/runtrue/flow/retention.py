@@ -6,18 +6,15 @@ diff was not applied: those only go after a year.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from runtrue.flow.rows import read_owner
+from runtrue.flow.run_table import RunTable
 
 DAY = 86_400.0
 #: Days that something is kept which somebody may still want to go on with.
 _UNFINISHED_DAYS = 365.0
-#: The share of a file that may be empty before it is written again without the gaps.
-_GAPS = 0.2
 
 _DELETE = (
     "DELETE FROM steps WHERE run_id = ?",
@@ -30,8 +27,8 @@ _OLD = """
     SELECT id, owner FROM runs
     WHERE state <> 'waiting' AND coalesce(ended_at, created_at) < CASE
         WHEN result IS NULL AND state <> 'cancelled' THEN :unfinished
-        WHEN coalesce(json_extract(result, '$.diff'), '') <> ''
-            AND NOT coalesce(json_extract(result, '$.applied'), 0) THEN :unfinished
+        WHEN coalesce({diff}, '') <> '' AND coalesce({applied}, '') NOT IN ('1', 'true')
+            THEN :unfinished
         ELSE :finished
     END
     AND id NOT IN (SELECT id FROM runs ORDER BY created_at DESC, rowid DESC LIMIT :last)
@@ -47,22 +44,15 @@ class RunRetention:
     last: int = 200
 
 
-class RetentionTable:
+class RetentionTable(RunTable):
     """What the journal does to forget."""
-
-    _db: sqlite3.Connection
-
-    def _transaction(self, *, synced: bool = False) -> AbstractContextManager[sqlite3.Connection]:
-        raise NotImplementedError
-
-    def _explained(self, verb: str) -> AbstractContextManager[None]:
-        raise NotImplementedError
 
     def old_runs(self, retention: RunRetention, now: float) -> list[str]:
         """Return the ids of runs that need not be kept, oldest first."""
-        with self._explained("read"):
+        diff, applied = (self._db.text_at("result", key) for key in ("'diff'", "'applied'"))
+        with self._db.explained("read"):
             rows = self._db.execute(
-                _OLD,
+                _OLD.format(diff=diff, applied=applied),
                 {
                     "finished": now - retention.days * DAY,
                     "unfinished": now - max(retention.days, _UNFINISHED_DAYS) * DAY,
@@ -73,7 +63,7 @@ class RetentionTable:
 
     def knows(self, run_id: str) -> bool:
         """True if there is a run with this id."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             found = self._db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone()
         return found is not None
 
@@ -81,19 +71,9 @@ class RetentionTable:
         """Delete runs with all that belongs to them, all or none."""
         with self._transaction(synced=True) as db:
             for statement in _DELETE:
-                db.executemany(statement, [(run_id,) for run_id in run_ids])
+                for run_id in run_ids:
+                    db.execute(statement, (run_id,))
 
     def vacuum(self) -> None:
         """Give the space of what was deleted back, if that is worth it and nobody writes."""
-        (gaps,), (pages,) = (
-            self._db.execute(f"PRAGMA {name}").fetchone()
-            for name in ("freelist_count", "page_count")
-        )
-        if gaps <= _GAPS * pages:
-            return
-        try:
-            self._db.execute("VACUUM")
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.OperationalError:
-            # Another process is at work in the file, or the disk is full: another time.
-            return
+        self._db.vacuum()

@@ -5,8 +5,6 @@ A report may be megabytes: what many runs are shown by is read without it.
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +13,7 @@ import msgspec
 from runtrue.flow.events import Event, read_event
 from runtrue.flow.owner import Owner
 from runtrue.flow.rows import RunState, read_owner
+from runtrue.flow.run_table import RunTable
 
 _COLUMNS = "id, kind, title, state, owner, input, error, created_at, ended_at, result IS NOT NULL"
 
@@ -74,13 +73,8 @@ class TimedEvent:
     event: Event
 
 
-class RunList:
+class RunList(RunTable):
     """What the journal says about many runs at once, and about what is new."""
-
-    _db: sqlite3.Connection
-
-    def _explained(self, verb: str) -> AbstractContextManager[None]:
-        raise NotImplementedError
 
     def summaries(
         self,
@@ -95,7 +89,7 @@ class RunList:
             # The first half lets the index of ages begin where the page does.
             where.append("created_at <= :age AND (created_at < :age OR id < :id)")
             values |= {"age": before[0], "id": before[1]}
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
                 f"SELECT {_COLUMNS} FROM runs WHERE {' AND '.join(where) or 'TRUE'} "
                 "ORDER BY created_at DESC, id DESC LIMIT :limit",
@@ -105,19 +99,19 @@ class RunList:
 
     def count_by_state(self) -> dict[RunState, int]:
         """Return how many runs there are in each state."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
         return {RunState(state): count for state, count in rows}
 
     def pulse(self) -> tuple[Any, ...]:
         """Return what differs as soon as a run begins, ends, waits or goes on."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             (newest,) = self._db.execute("SELECT max(created_at) FROM runs").fetchone()
         return newest, tuple(sorted(self.count_by_state().items()))
 
     def pulse_of(self, run_id: str) -> tuple[Any, ...]:
         """Return what differs as soon as anything of a run is recorded; empty without the run."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             row = self._db.execute(
                 # What is amended after the end has another length: `true` instead of `false`.
                 "SELECT state, fence, owner, ended_at, length(result), "
@@ -132,7 +126,7 @@ class RunList:
 
     def last_event_number(self, run_id: str) -> int:
         """Return the number of a run's latest event, which is how many it has."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             (last,) = self._db.execute(
                 "SELECT coalesce(max(n), 0) FROM events WHERE run_id = :id", {"id": run_id}
             ).fetchone()
@@ -140,7 +134,7 @@ class RunList:
 
     def timed_events(self, run_id: str, *, after: int = 0, limit: int = 1000) -> list[TimedEvent]:
         """Return at most so many of a run's events, with a number above `after`."""
-        with self._explained("read"):
+        with self._db.explained("read"):
             rows = self._db.execute(
                 "SELECT n, at, kind, node, data FROM events "
                 "WHERE run_id = :id AND n > :after ORDER BY n LIMIT :limit",

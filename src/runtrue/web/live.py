@@ -105,7 +105,7 @@ class LiveUpdates:
     async def _ask(self, look: Callable[[Journal], T], otherwise: T) -> T:
         def work() -> T:
             if self._journal is None:
-                if not self._home.journal.exists():
+                if not self._home.has_journal:
                     return otherwise
                 self._journal = Journal(self._home.journal)
             return look(self._journal)

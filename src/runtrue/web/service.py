@@ -53,12 +53,12 @@ class WebService:
     @contextmanager
     def journal(self) -> Iterator[Journal]:
         """Open the journal. Raises UnknownRun where there is none: looking makes nothing."""
-        if not self.home.journal.exists():
-            raise UnknownRun(f"there are no runs yet: {self.home.journal} does not exist")
+        if not self.home.has_journal:
+            raise UnknownRun(f"there are no runs yet: {self.home.journal_name} does not exist")
         with Journal(self.home.journal) as journal:
             yield journal
 
     @property
     def has_runs(self) -> bool:
         """True if anything was ever recorded."""
-        return self.home.journal.exists()
+        return self.home.has_journal

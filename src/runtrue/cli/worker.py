@@ -1,0 +1,122 @@
+"""`runtrue worker`: drive runs of a queue on this machine."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+
+import click
+import msgspec
+
+from runtrue.cli import options
+from runtrue.cli.console import echo
+from runtrue.cli.kinds import kind_of
+from runtrue.cli.show import print_json
+from runtrue.errors import SandboxError, UsageError
+from runtrue.flow import RunRow, Segment
+from runtrue.home import DATABASE, Home, shared_database
+
+
+@click.group(invoke_without_command=True)
+@click.option("--queue", default="default", metavar="NAME", help="Take runs of this queue.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 1000),
+    default=4,
+    metavar="N",
+    help="Drive so many runs at once (4); the latest given holds for all workers of the queue.",
+)
+@click.option(
+    "--drain",
+    type=click.FloatRange(min=0, max=86_400),
+    default=30.0,
+    metavar="SECONDS",
+    help="After SIGTERM, let runs go on for so long (30); then others take them.",
+)
+@click.pass_context
+def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> int | None:
+    """Drive runs of a queue on this machine, until SIGTERM or SIGINT.
+
+    Runs get on a queue with --queue of `do`, `fix`, `code`, `run` and `plan execute`. A worker that
+    has been silent for 5 seconds is lost: the others go on with its runs where they were. Workers
+    that fix code need the project and the same RUNTRUE_HOME, on a disk that they share.
+
+    \b
+    Examples:
+      runtrue worker                                runs of the queue `default`
+      runtrue worker --queue nightly --concurrency 2
+      runtrue run report.yaml --queue nightly --wait
+    """
+    if ctx.invoked_subcommand is not None:
+        return None
+    url, home = _url(), Home.find(Path.cwd())
+
+    def prepare(run: RunRow, force: bool) -> Segment:
+        project = run.input.get("project")
+        if isinstance(project, str) and not Path(project).is_dir():
+            raise SandboxError(
+                f"{project} is not on this machine: a worker that fixes code needs the project "
+                "at the same path, on a disk that the machines share"
+            )
+        if project and run.fence > 1 and not home.sandbox(run.id).is_dir():
+            raise SandboxError(
+                f"the sandbox of run {run.id} is not in {home.path}: only a worker with the home "
+                "of the first one can go on with it"
+            )
+        return kind_of(run).prepare(run, home, {}, force=force)
+
+    from runtrue.scale import Worker
+
+    said = threading.Lock()
+
+    def say(text: str) -> None:
+        with said:
+            echo(text, err=True)
+
+    found = Worker(url, prepare, queue=queue, concurrency=concurrency, drain=drain, say=say)
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda *_: found.stop())
+    found.run()
+    return 0
+
+
+@worker.command()
+@options.as_json
+def status(as_json: bool) -> int:
+    """Show the workers of the database, and what waits on its queues.
+
+    Exit codes: 0 every queue with runs has a worker, 1 runs wait where nobody works.
+    """
+    from runtrue.scale import Queue
+
+    with Queue(_url()) as queues:
+        workers, depths = queues.workers(), queues.depths()
+    served = {one.queue for one in workers if one.state == "working"}
+    idle = [queue for queue, counts in depths.items() if counts["waiting"] and queue not in served]
+    if as_json:
+        print_json({"workers": msgspec.to_builtins(workers), "queues": depths})
+        return 1 if idle else 0
+    for one in workers:
+        seen = f"seen {max(0.0, one.silent):.0f} s ago"
+        place = f"process {one.pid} on {one.host}"
+        echo(f"{one.id}  {one.state:<8}  queue {one.queue} × {one.concurrency}  {place}, {seen}")
+    if not workers:
+        echo("no worker has been at work within the last hour")
+    for queue, counts in depths.items():
+        echo(f"queue {queue}: {counts['waiting']} waiting, {counts['driven']} driven")
+    for queue in idle:
+        echo(
+            f"nobody takes runs of queue {queue}: start `runtrue worker --queue {queue}`", err=True
+        )
+    return 1 if idle else 0
+
+
+def _url() -> str:
+    url = shared_database()
+    if url is None:
+        raise UsageError(
+            f"workers need a database that they share: set {DATABASE} to "
+            "postgresql://USER@HOST:PORT/DATABASE (docs/scale.md)"
+        )
+    return url

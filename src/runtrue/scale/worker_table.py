@@ -1,0 +1,108 @@
+"""The workers of a database: who is at work, who has fallen silent, and which runs are queued."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runtrue.flow import Owner, PostgresDatabase, to_json
+
+#: Seconds without a beat after which a worker is lost, and its runs are taken over.
+SILENCE = 5.0
+#: The clock of the database: those of machines differ.
+_NOW = "extract(epoch FROM clock_timestamp())"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """One worker: `silent` is how many seconds ago it was last heard of."""
+
+    id: str
+    host: str
+    pid: int
+    queue: str
+    concurrency: int
+    version: str
+    state: str
+    silent: float
+
+
+class WorkerTable:
+    """What workers tell each other through the database."""
+
+    def __init__(self, db: PostgresDatabase) -> None:
+        self._db = db
+
+    def register(self, worker: str, owner: Owner, queue: str, concurrency: int, ver: str) -> None:
+        """Note a new worker, and forget those of long ago."""
+        self._db.execute(f"DELETE FROM workers WHERE beat_at < {_NOW} - 2592000")
+        self._db.execute(
+            "INSERT INTO workers (id, owner, host, pid, queue, concurrency, version, state, "
+            f"started_at, beat_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'working', {_NOW}, {_NOW})",
+            (worker, to_json(owner), owner.host, owner.pid, queue, concurrency, ver),
+        )
+
+    def beat(self, worker: str) -> bool:
+        """Note that a worker lives; return False if the others have given it up meanwhile."""
+        kept = self._db.execute(
+            f"UPDATE workers SET beat_at = {_NOW} WHERE id = ? "
+            "AND state IN ('working', 'draining')",
+            (worker,),
+        ).rowcount
+        return bool(kept)
+
+    def set_state(self, worker: str, state: str) -> None:
+        """Note what a worker does now."""
+        self._db.execute(
+            f"UPDATE workers SET state = ?, beat_at = {_NOW} WHERE id = ?", (state, worker)
+        )
+
+    def give_up_silent(self) -> list[str]:
+        """Mark workers that have fallen silent as lost; return all whose runs are to be freed."""
+        self._db.execute(
+            "UPDATE workers SET state = 'lost' WHERE state IN ('working', 'draining') "
+            f"AND beat_at < {_NOW} - ?",
+            (SILENCE,),
+        )
+        rows = self._db.execute("SELECT id FROM workers WHERE state = 'lost'").fetchall()
+        return [worker for (worker,) in rows]
+
+    def is_gone(self, owner: Owner) -> bool:
+        """True if a process was a worker and is lost, or has stopped."""
+        row = self._db.execute(
+            "SELECT 1 FROM workers WHERE owner = ? AND state NOT IN ('working', 'draining')",
+            (to_json(owner),),
+        ).fetchone()
+        return row is not None
+
+    def cancelled(self, runs: Sequence[str]) -> list[str]:
+        """Return those of some runs that were cancelled."""
+        rows = self._db.execute(
+            "SELECT id FROM runs WHERE state = 'cancelled' AND id = ANY(?)", (list(runs),)
+        ).fetchall()
+        return [run_id for (run_id,) in rows]
+
+    def rows(self) -> list[WorkerRow]:
+        """Return the workers that are at work or were within the last hour."""
+        rows = self._db.execute(
+            "SELECT id, host, pid, queue, concurrency, version, state, "
+            f"CAST({_NOW} - beat_at AS DOUBLE PRECISION) FROM workers "
+            f"WHERE beat_at > {_NOW} - 3600 ORDER BY started_at, id"
+        ).fetchall()
+        return [WorkerRow(*row) for row in rows]
+
+    def queue_of(self, run_id: str) -> str | None:
+        """Return the queue that a run belongs to."""
+        row = self._db.execute("SELECT queue FROM queued WHERE run_id = ?", (run_id,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def next_segment(self, run_id: str, queue: str | None) -> tuple[str, int]:
+        """Note that a run is put on its queue again; return that and the number of the segment."""
+        row = self._db.execute(
+            "INSERT INTO queued (run_id, queue, segment) "
+            "VALUES (:run, coalesce(:queue, 'default'), 1) ON CONFLICT (run_id) DO "
+            "UPDATE SET segment = queued.segment + 1, "
+            "queue = coalesce(CAST(:queue AS TEXT), queued.queue) RETURNING queue, segment",
+            {"run": run_id, "queue": queue},
+        ).fetchone()
+        return str(row[0]), int(row[1])
