@@ -57,7 +57,8 @@ def _of_file(file: Path, *, is_command: bool) -> Iterator[Sentence]:
 
 def _docstrings(tree: ast.Module) -> tuple[set[int], set[int]]:
     """Return the docstrings of commands, and all others."""
-    helps, other = set(), set()
+    helps: set[int] = set()
+    other: set[int] = set()
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
         if isinstance(node, kinds) and node.body and isinstance(node.body[0], ast.Expr):
