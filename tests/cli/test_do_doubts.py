@@ -85,7 +85,7 @@ def test_what_cannot_be_set_is_refused_in_one_sentence(
     waiting = machine.runtrue("do", task, "--json")
     for args, said in [
         (("--set", "rank=$.data.nr"), "does not ask for 'rank'; it asks for: ranking"),
-        (("--set", "ranking=[["), "is no path for ranking"),
+        (("--set", "ranking=[["), "is not a path for ranking"),
         (("--set", "ranking"), "has no value"),
         (("--answer", "yes"), "give --set ranking=PATH"),
         (("--answer", "no", "--set", "ranking=$.data.nr"), "give one of them"),
@@ -156,7 +156,7 @@ def test_a_person_at_a_terminal_chooses_by_number_or_path(
     assert "sure: username: octo" in terminal.screen
     assert "1  $.data" in terminal.screen
     terminal.type("[[\n")
-    terminal.read_until("is no path for ranking")
+    terminal.read_until("is not a path for ranking")
     terminal.type("$.data.nr\n")
     terminal.read_until("Save this workflow")
     terminal.type("n\n")

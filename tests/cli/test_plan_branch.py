@@ -177,7 +177,7 @@ def test_line_ends_modes_and_encodings_are_kept(repository: Repository) -> None:
     ("words", "said"),
     [
         (("--branch", "{here}"), "there is a branch {here} already"),
-        (("--branch", "no good"), "no name that git takes for a branch"),
+        (("--branch", "no good"), "not a valid name for a git branch"),
         (("--onto", "nowhere"), "there is no branch nowhere; make it with --branch nowhere"),
         (("--onto", "{here}"), "is checked out in"),
         (("--onto", "a", "--commit"), "exclude each other"),

@@ -82,7 +82,7 @@ def must_not_be_over(standing: Standing) -> None:
     run_id, state = standing.run.id, standing.report.state
     if standing.run.is_over:
         raise PlanError(
-            f"plan {run_id} is over ({state}), so that nothing can be said to it; "
+            f"plan {run_id} is over ({state}), so it takes no guidance; "
             f"`runtrue plan explain {run_id}` says why"
         )
     if standing.is_applying:
@@ -105,7 +105,7 @@ def _latest_step(standing: Standing) -> Step:
     if not found:
         run_id = standing.run.id
         raise PlanError(
-            f"no step of plan {run_id} is done, so that there is nothing to undo; change one with "
+            f"no step of plan {run_id} is done, so there is nothing to undo; change one with "
             f"`runtrue plan correct STEP`, or end the plan with `runtrue plan cancel {run_id}`"
         )
     return found[0]
@@ -196,6 +196,6 @@ def roll_back(standing: Standing, *, to: str | None, before: str | None) -> dict
         raise PlanError(f"there is no step {step_id!r} in plan {run_id}; steps: {names}")
     leaves = [one.id for one, _ in Strategy(steps=(step,)).leaves()]
     if not any(one in standing.plan.checkpoints for one in leaves):
-        raise PlanError(f"step {step_id} was not done, so that there is no checkpoint of it")
+        raise PlanError(f"step {step_id} was not done, so it has no checkpoint")
     how = Undo.AFTER if to is not None else Undo.STEP
     return {AMEND: Amendment(undo=how, step=step_id, is_rollback=True)}

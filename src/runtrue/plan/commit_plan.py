@@ -56,9 +56,9 @@ def demand_target(standing: Standing, target: ApplyTarget) -> None:
     request, top = standing.plan.request, _top(standing.plan.request)
     if top is None:
         raise PlanError(
-            f"{request.project} is no git repository that a sandbox can have a working tree of, so "
-            f"that there is nothing to commit to; `runtrue plan apply {standing.run.id}` changes "
-            "the files"
+            f"{request.project} is not a git repository that a sandbox can have a working tree of, "
+            f"so there is nothing to commit to; `runtrue plan apply {standing.run.id}` changes the "
+            "files"
         )
     resolve(top, "HEAD")
     name = target.branch or target.onto
@@ -68,7 +68,7 @@ def demand_target(standing: Standing, target: ApplyTarget) -> None:
         _must_be_committed(standing, top)
         return
     if not is_branch_name(top, name):
-        raise PlanError(f"{name!r} is no name that git takes for a branch")
+        raise PlanError(f"{name!r} is not a valid name for a git branch")
     tip = tip_of(top, name)
     if target.branch is not None and tip is not None:
         raise PlanError(f"there is a branch {name} already; commit to it with --onto {name}")

@@ -104,7 +104,7 @@ class Looks:
         given = {name: request.query_params.get(name, "").strip() for name in _FILTERS}
         state = given["state"]
         if state and state not in list(RunState):
-            raise UsageError(f"no run has the state {state!r}; there are: {', '.join(RunState)}")
+            raise UsageError(f"no run has the state {state!r}; available: {', '.join(RunState)}")
         wanted = RunFilter(
             state=RunState(state) if state else None,
             kind=given["kind"] or None,

@@ -243,7 +243,7 @@ def _of_plan(
                     tone="primary",
                 ),
             )
-            guidance = "Or say what is to be different."
+            guidance = "Or say what to change."
     return AskedQuestion(
         run_id=run.id,
         seq=question.seq,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.proposals import EditSet
 from runtrue.fixers.search.rank import rank_edits, shortest_difference
@@ -142,6 +144,24 @@ def test_it_is_counted_where_an_edit_changes_what_was_right_before() -> None:
     assert choice.signs is not None
     assert choice.signs.moved == 1  # only calls of passing tests count as right
     assert (choice.signs.kept, choice.signs.breaks) == (1 / 3, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ("200", "200.0", 0),
+        ("[1, 2.0]", "[1.0, 2]", 0),
+        ("200", "200.5", 1),
+        ("'1.10'", "'11.0'", 1),
+        ("10", "1.0", 1),
+    ],
+)
+def test_equal_numbers_are_the_same_whatever_their_type(
+    before: str, after: str, moved: int
+) -> None:
+    (choice,) = rank_edits([candidate("a", 1.0)], [(after,)], (before,), trusted=[True])
+    assert choice.signs is not None
+    assert choice.signs.moved == moved
 
 
 def test_what_was_not_compared_says_nothing() -> None:

@@ -147,7 +147,7 @@ def _check_path(field: str, path: str) -> None:
     try:
         parse_path(path)
     except PathSyntaxError as error:
-        raise UsageError(f"{path!r} is no path for {field}: {error}") from error
+        raise UsageError(f"{path!r} is not a path for {field}: {error}") from error
 
 
 def _print_effects(title: str, effects: Iterable[str]) -> None:

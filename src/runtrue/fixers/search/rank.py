@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ Behaviour = tuple[str, ...]
 NOT_TRIED = "not tried"
 #: How the digests of an input begin for which nothing was returned.
 _NO_VALUE = ("raises ", "does not end")
+#: A whole number that is a float: equal to the one that is not, as tests see it.
+_WHOLE = re.compile(r"(?<![\w.])(\d+)\.0(?![\w.])")
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
 #: The most where the code that raised may no longer be reached.
@@ -126,7 +129,7 @@ def rank_edits(
             share=votes.get(keys[at], 0.0) / total,
             rivals=len(votes.keys() - {keys[at]}),
             moved=_moved(behaviours[at], original, trusted),
-            kept=_share(behaviours[at], original, str.__eq__),
+            kept=_share(behaviours[at], original, _is_same),
             breaks=_share(behaviours[at], original, _is_broken),
             cost=one.cost,
             size=size_of(one),
@@ -203,9 +206,13 @@ def _moved(
     if behaviour is None or original is None or not any(trusted):
         return None
     return sum(
-        is_trusted and ours != theirs and NOT_TRIED not in (ours, theirs)
+        is_trusted and not _is_same(ours, theirs) and NOT_TRIED not in (ours, theirs)
         for ours, theirs, is_trusted in zip(behaviour, original, trusted, strict=False)
     )
+
+
+def _is_same(ours: str, theirs: str) -> bool:
+    return ours == theirs or _WHOLE.sub(r"\1", ours) == _WHOLE.sub(r"\1", theirs)
 
 
 def _is_broken(ours: str, theirs: str) -> bool:
@@ -216,4 +223,6 @@ def _keeps(behaviour: Behaviour | None, original: Behaviour | None) -> float:
     """Return how much of the program's behaviour stays as it was, from 0.5 to 1.5."""
     if behaviour is None or not original:
         return 1.0
-    return 0.5 + sum(a == b for a, b in zip(behaviour, original, strict=False)) / len(original)
+    return 0.5 + sum(_is_same(a, b) for a, b in zip(behaviour, original, strict=False)) / len(
+        original
+    )
