@@ -75,7 +75,7 @@ def test_without_leave_to_revise_it_waits_for_a_person_and_goes_on_with_what_the
     plan_id = plans.use(plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT)).json["run_id"]
     waiting = plans.run("execute")
     assert waiting.code == 3, waiting.said
-    assert "needed, and not allowed: model.py" in waiting.out
+    assert "needed but not allowed: model.py" in waiting.out
     assert f'runtrue plan answer {plan_id} "GUIDANCE" --allow model.py' in waiting.out
     again = plans.run("execute", "--json")
     assert again.code == 3
@@ -243,7 +243,7 @@ def test_what_git_ignores_of_what_a_step_was_to_write_is_said_not_to_be_kept(
     path = plans.file("", passes, strategy=strategy, automation_profile="cautious")
     done = plans.run("new", path)
     assert done.code == 0, done.said
-    told = "changed nothing; git ignores build/out.txt, so it is not kept"
+    told = "changed nothing; git ignores build/out.txt, other.log, so it is not kept"
     assert told in done.err
 
 
@@ -322,7 +322,7 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     (plans.project / "model.py").write_text("nothing\n")
     stopped = plans.run("apply", "--json")
     assert stopped.code == 1, stopped.said
-    assert "you have changed model.py meanwhile: validating with that" in stopped.err
+    assert "you changed model.py meanwhile: validating together with that" in stopped.err
     assert stopped.json["state"] == "complete"
     assert "rate fails together with what you have changed" in stopped.json["refused"]
     assert plans.read("handler.py") == FILES["handler.py"]

@@ -184,7 +184,7 @@ def test_a_plan_that_is_at_work_takes_it_up_before_its_next_step(desk: Desk) -> 
 def test_older_names_of_commands_keep_working_and_say_the_new_one(desk: Desk) -> None:
     desk.use(step("echo one > notes.txt"), validations=[PASSES])
     used = desk.run("use", desk.project.parent / "plan.json", "--json")
-    assert used.err.startswith("`runtrue plan use` is now `runtrue plan new`\n")
+    assert used.err.startswith("runtrue: `runtrue plan use` is now `runtrue plan new`\n")
     told = desk.run("prompt", used.json["run_id"], "no", "--json")
     assert "`runtrue plan prompt` is now `runtrue plan answer`\n" in told.err
     assert "no step of plan" in told.err  # it is queued: there is nothing to undo

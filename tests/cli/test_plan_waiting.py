@@ -254,7 +254,7 @@ def test_what_cannot_be_done_to_a_plan_where_it_stands_is_refused(
     plans.run("cancel", queued)
     assert "over (cancelled)" in refusal("execute", queued)
     fix = plans.machine.runtrue("fix", "--check", "true", "--json", cwd=plans.project).json
-    assert "is not a plan" in refusal("status", fix["run_id"])
+    assert "is a fix run, not a plan" in refusal("status", fix["run_id"])
 
 
 def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plans: Plans) -> None:
@@ -333,7 +333,7 @@ def test_an_interrupted_plan_is_told_to_be_executed(plans: Plans) -> None:
     driver.terminate()
     _, said = driver.communicate(timeout=60)
     assert driver.returncode == 130
-    assert f"continue with `runtrue plan execute {plan_id}`" in said
+    assert f"Continue with `runtrue plan execute {plan_id}`" in said
 
 
 def test_no_validation_has_the_name_under_which_steps_are_told_of(plans: Plans) -> None:
