@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import sys
 from enum import StrEnum
 from importlib import metadata
 from typing import Any
@@ -22,11 +20,6 @@ class PluginGroup(StrEnum):
 
 def find_plugins(group: PluginGroup) -> dict[str, metadata.EntryPoint]:
     """Return the entry points of a group by name, without importing any."""
-    return _on_path(group, tuple(sys.path))
-
-
-@functools.cache
-def _on_path(group: PluginGroup, _: tuple[str, ...]) -> dict[str, metadata.EntryPoint]:
     return {point.name: point for point in metadata.entry_points(group=group)}
 
 

@@ -245,7 +245,7 @@ def test_a_stop_lets_a_short_effect_finish(
     out, err = command.communicate(timeout=60)
     report = json.loads(out)
     assert (report["status"], report["begun"]) == ("interrupted", None)
-    assert f"continue with `runtrue runs resume {report['run_id']}`" in err
+    assert f"Continue with `runtrue runs resume {report['run_id']}`" in err
     resumed = machine.runtrue("runs", "resume", "--json")
     assert resumed.code == 0, resumed.said
     assert ledger.posted == list(range(ITEMS))

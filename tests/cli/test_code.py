@@ -271,8 +271,9 @@ def test_what_nobody_can_mend_is_said_with_the_reason_of_each_fixer(
     project = make_project(TAX)
     done = machine.runtrue(*TAKE_THE_BUG[:-1], cwd=project)
     assert done.code == 3
-    assert "could not fix what fails" in done.out
-    assert "agent: no agent is configured" in done.out
+    assert "could not fix 1 finding" in done.out
+    assert "search: it is given no time" in done.out
+    assert "or pass --agent CMD" in done.out
     shown = machine.runtrue("runs", "show", "--json").json
     assert valid(shown["record"])["loop_state"]["status"] == "escalated"
 
@@ -411,8 +412,8 @@ def test_three_iterations_of_a_loop_around_it_share_one_memory(
         (("x", "--timeout", "4"), "4 is not in the range 5<=x<=600"),
         (("x", "--max-attempts", "11"), "11 is not in the range 1<=x<=10"),
         (("x", "--type", "nonsense"), "'nonsense' is not one of 'new_function', 'bug_fix'"),
-        (("x", "--loop-id", "a"), "needs both --loop-id and --iteration; give --iteration"),
-        (("x", "--iteration", "1"), "needs both --loop-id and --iteration; give --loop-id"),
+        (("x", "--loop-id", "a"), "--loop-id and --iteration go together; add --iteration"),
+        (("x", "--iteration", "1"), "--loop-id and --iteration go together; add --loop-id"),
         (("x", "--check", "no-such-program"), "unknown check 'no-such-program'"),
         (("x", "--path", "new.py"), "there is no new.py in "),
     ],

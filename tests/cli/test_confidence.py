@@ -72,7 +72,7 @@ def test_a_yes_makes_it_pass_and_applies_it_if_that_was_asked_for(
     assert "--answer yes" in waiting.out
     agreed = machine.runtrue("runs", "resume", "--answer", "yes")
     assert agreed.code == 0
-    assert "passed: every required check passes, and a person agreed" in agreed.out
+    assert "passed: every required check passes, and a person accepted the fix" in agreed.out
     assert "return 180" in (project / "prices.py").read_text()
 
 

@@ -72,11 +72,12 @@ def test_a_hostile_answer_is_survived_and_told_in_short(
 ) -> None:
     url = api.on("GET /users/ada", Reply(BODIES[name]))
     done = bounded("do", f"fetch {url} and extract shoe size", "--json")
-    assert done.returncode == 1, done.stderr[-2000:]
+    # 3 where fields in the answer resemble what was asked for.
+    assert done.returncode in (1, 3), done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
     report = json.loads(done.stdout)
-    assert report["status"] == "failed"
+    assert report["status"] == ("failed" if done.returncode == 1 else "waiting")
     assert report["findings"]
     assert len(json.dumps(report["findings"])) < 100_000
     assert len(done.stderr) < 20_000

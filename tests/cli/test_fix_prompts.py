@@ -125,13 +125,13 @@ class TestTransport:
         env = {"RUNTRUE_MODEL": "anthropic:claude"}
         done = machine.runtrue("fix", cwd=project, env=env)
         assert done.code == 1
-        assert done.err.count("fix by model: failed itself") == 1
+        assert done.err.count("fix by model: failed") == 1
         assert "model: anthropic:claude needs a key; set ANTHROPIC_API_KEY" in done.out
 
     def test_a_missing_agent_is_looked_for_once(self, machine: Machine, project: Path) -> None:
         done = machine.runtrue("fix", "--agent", "no-such-agent {prompt_file}", cwd=project)
         assert done.code == 1
-        assert done.err.count("fix by agent: failed itself") == 1
+        assert done.err.count("fix by agent: failed") == 1
         assert "no-such-agent" in done.out
 
     def test_a_limit_and_an_outage_are_waited_for_and_counted(

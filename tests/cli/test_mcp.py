@@ -74,7 +74,7 @@ def test_tools_are_asked_of_the_server_and_not_of_memory(machine: Machine, here:
     ]
     assert tools[0]["input_schema"]["required"] == ["timezone"]
     write(here, {"w.yaml": "nodes: [{id: a, type: mcp-time-get_curent_time}]"})
-    checked = machine.runtrue("check", "w.yaml", cwd=here)
+    checked = machine.runtrue("workflow", "check", "w.yaml", cwd=here)
     assert checked.code == 1
     assert "did you mean 'mcp-time-get_current_time'?" in checked.out
     near = machine.runtrue("mcp", "tools", "tiem", cwd=here)
@@ -107,7 +107,7 @@ def test_what_cannot_be_added_is_one_sentence(args: list[str], said: str, machin
 def test_a_broken_file_of_servers_is_told_with_its_place(machine: Machine, here: Path) -> None:
     (here / ".mcp.json").write_text('{"mcpServers": {\n"a": {"comand": "x"}}}')
     write(here, {"w.yaml": "nodes: [{id: a, type: mcp-a-b}]"})
-    for args in (["mcp", "list"], ["check", "w.yaml"], ["node", "list"]):
+    for args in (["mcp", "list"], ["workflow", "check", "w.yaml"], ["node", "list"]):
         done = machine.runtrue(*args, cwd=here)
         assert done.code == 2
         assert ".mcp.json:2: mcpServers.a: " in one_sentence(done)
@@ -253,7 +253,7 @@ def test_a_workflow_of_four_servers_over_stdio(machine: Machine, here: Path) -> 
     # What the servers said of their tools is kept: a field that none declares is found at once.
     bad = (here / "all.yaml").read_text().replace("sky.conditions", "sky.weather")
     (here / "bad.yaml").write_text(bad)
-    checked = machine.runtrue("check", "bad.yaml", cwd=here)
+    checked = machine.runtrue("workflow", "check", "bad.yaml", cwd=here)
     assert checked.code == 1
     assert "node 'sky' has no output 'weather'" in checked.out
 

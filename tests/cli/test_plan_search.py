@@ -101,7 +101,7 @@ def test_a_step_that_search_is_not_sure_of_waits_for_a_yes(plans: Plans) -> None
     assert asked.json["confidence"] < 1
     assert "10" in asked.json["question"]["diff"]
     shown = plans.run("status", made["run_id"])
-    assert "asks: is this right?" in shown.out
+    assert "asks: is this fix right?" in shown.out
     assert f"confidence {asked.json['confidence']:.2f}" in shown.out
     done = plans.run("answer", made["run_id"], "yes", "--json")
     assert done.json["state"] == "complete"
@@ -129,7 +129,7 @@ def test_at_a_terminal_a_plan_asks_whether_to_go_on_with_the_fix(plans: Plans) -
     (plans.project / "runtrue.toml").write_text("[policy]\nconfidence_floor = 1.0\n")
     made = plans.run("new", plan_file(plans, "model.py", actor="search"), "--json").json
     terminal = Terminal(plans.machine, "plan", "execute", made["run_id"], cwd=plans.project)
-    terminal.read_until("Go on with this fix?")
+    terminal.read_until("Continue with this fix?")
     assert "// 100" in terminal.screen
     assert "confidence 0." in terminal.screen
     terminal.type("y\n")

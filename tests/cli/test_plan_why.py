@@ -56,7 +56,7 @@ def test_what_git_ignores_is_named_before_the_validation(project: Project) -> No
     done = project.new("echo made > out.log; echo 1 > new.txt", "echo 2 > new.txt")
     assert done.json["state"] == "complete", done.said
     (line,) = [line for line in done.err.splitlines() if "git ignores" in line]
-    assert line.strip() == "changed new.txt; git ignores out.log, so that it is not kept"
+    assert line.strip() == "changed new.txt; git ignores out.log, so it is not kept"
     assert done.err.index(line) < done.err.index("validating")
     assert [deed["ignored"] for deed in done.json["plan"]["deeds"]] == [["out.log"], []]
     assert "git ignores out.log" in project.run("explain").out

@@ -166,7 +166,7 @@ def test_a_place_in_a_loop_needs_both_its_parts(
     write(project, READY)
     done = machine.runtrue("gate", *given, cwd=project)
     assert done.code == 2
-    assert f"give {missing}" in done.err
+    assert f"add {missing}" in done.err
 
 
 def test_what_a_loop_is_not_to_keep_or_count_is_not(

@@ -45,11 +45,13 @@ def comparable(report: dict[str, Any]) -> dict[str, Any]:
 
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
-            volatile = ("seconds", "patch", "patch_root", "project", "sandbox", *ids, *times)
+            volatile = ("seconds", "patch", "patch_root", "project", "sandbox", "at", *ids, *times)
             return {k: strip(v) for k, v in value.items() if k not in volatile}
         return [strip(item) for item in value] if isinstance(value, list) else value
 
     stripped: dict[str, Any] = strip(report)
+    # A hash of the request, which names the project.
+    stripped.get("receipt", {}).pop("question", None)
     return stripped
 
 

@@ -124,9 +124,9 @@ def test_everything_that_is_wrong_with_the_inputs_is_told_at_once(
     ("args", "said"),
     [
         (["text"], "'text': write the input as KEY=VALUE"),
-        (["=text"], "'=text' gives no input"),
+        (["=text"], "'=text': write the input as KEY=VALUE"),
         (["name=a", "name=b"], "the input 'name' is given twice"),
-        (["--", "--name"], "'--name' gives no input"),
+        (["--", "--name"], "'--name': write the input as KEY=VALUE"),
         (["name=\udcff", "times=1"], "input 'name' must be a string"),
         (["name=a", "times=--1"], "input 'times' must be an integer, not '--1'"),
     ],

@@ -80,7 +80,7 @@ def test_interrupted_it_gives_one_document_with_how_far_it_came(
     assert (report["status"], report["interrupted"]) == ("interrupted", True)
     resume = f"`runtrue runs resume {report['run_id']}"
     # A command of a workflow was cut off, and may have done what it does.
-    go_on = f"fire it again with {resume} --force`" if kind == "run" else f"continue with {resume}`"
+    go_on = f"fire it again with {resume} --force`" if kind == "run" else f"Continue with {resume}`"
     assert go_on in err
     assert len(report["attempts"]) == {"fix": 1, "run": 1}.get(kind, 0)
     wait_until_nothing_runs(machine)

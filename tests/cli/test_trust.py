@@ -130,7 +130,7 @@ def test_a_no_on_a_terminal_goes_on_without(machine: Machine, clone: Path) -> No
     asked.read_until("Trust this as it is now?")
     asked.type("n\n")
     assert asked.end() == 0
-    assert "is not trusted, so this is left out" in asked.screen.replace("\r\n", " ")
+    assert "is not trusted; ignored" in asked.screen.replace("\r\n", " ")
 
 
 def test_a_workflow_without_the_servers_of_a_clone_asks_for_nothing(
@@ -149,7 +149,7 @@ def test_the_users_own_minimum_holds_for_every_project(
     assert machine.runtrue("trust", "--yes", cwd=project).code == 0
     write(machine.home / ".runtrue", {"runtrue.toml": '[isolation]\nminimum = "bubblewrap"\n'})
     done = machine.runtrue("fix", cwd=project)
-    assert "you ask for more isolation: lets commands write further files" in done.err
+    assert "you require more isolation: lets commands write further files" in done.err
     env = {"RUNTRUE_ISOLATION": "landlock"}
     assert "weaker than the minimum" in machine.runtrue("fix", cwd=project, env=env).err
 

@@ -151,7 +151,7 @@ def test_interrupted_it_ends_what_it_started_and_says_how_to_go_on(
     err = end(command, sign)
     assert command.returncode == 130
     run_id = err.split()[1].rstrip(":")
-    assert f"continue with `runtrue runs resume {run_id}`" in err
+    assert f"Continue with `runtrue runs resume {run_id}`" in err
     wait_until_nothing_runs(machine)
     resumed = machine.runtrue("runs", "resume", run_id)
     assert resumed.code == 0, resumed.said
@@ -285,7 +285,7 @@ class TestSecretsGivenToARun:
         assert "--input token=…" in one_sentence(asked)
         refused = machine.runtrue("runs", "resume", "--input", "token")
         assert refused.code == 2
-        assert "write NAME=VALUE" in one_sentence(refused)
+        assert "write --input NAME=VALUE" in one_sentence(refused)
         resumed = machine.runtrue("runs", "resume", "--input", "token=tok-en-one")
         assert resumed.code == 0, resumed.said
         assert server.received[0].headers["authorization"] == "Bearer tok-en-one"

@@ -49,7 +49,7 @@ class TestCheck:
     def test_a_good_workflow_has_no_problems_and_nothing_is_made(
         self, machine: Machine, here: Path
     ) -> None:
-        done = machine.runtrue("check", "weather.yaml", cwd=here)
+        done = machine.runtrue("workflow", "check", "weather.yaml", cwd=here)
         assert (done.code, done.said.splitlines()[0]) == (0, "weather.yaml: no problems")
         assert not (machine.home / ".runtrue").exists()
 
@@ -57,7 +57,7 @@ class TestCheck:
         self, machine: Machine, here: Path
     ) -> None:
         write(here, INVALID)
-        done = machine.runtrue("check", "invalid.yaml", cwd=here)
+        done = machine.runtrue("workflow", "check", "invalid.yaml", cwd=here)
         assert (done.code, done.err) == (1, "")
         lines = done.out.splitlines()
         place = "invalid.yaml:4: /nodes/1/type: there is no node type 'htpp'"
@@ -67,13 +67,13 @@ class TestCheck:
 
     def test_json_gives_them_as_findings(self, machine: Machine, here: Path) -> None:
         write(here, INVALID)
-        done = machine.runtrue("check", "invalid.yaml", "--json", cwd=here)
+        done = machine.runtrue("workflow", "check", "invalid.yaml", "--json", cwd=here)
         assert (done.code, done.json["status"], done.json["run_id"]) == (1, "failed", None)
         first = done.json["findings"][0]
         assert (first["location"]["file"], first["location"]["line"]) == ("invalid.yaml", 4)
         assert first["pointer"] == "/nodes/1/type"
         assert "http" in first["available"]
-        good = machine.runtrue("check", "weather.yaml", "--json", cwd=here)
+        good = machine.runtrue("workflow", "check", "weather.yaml", "--json", cwd=here)
         assert (good.code, good.json["status"], good.json["findings"]) == (0, "passed", [])
 
     @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ class TestCheck:
         self, text: str, code: int, said: str, machine: Machine, here: Path
     ) -> None:
         (here / "w.yaml").write_text(text)
-        done = machine.runtrue("check", "w.yaml", cwd=here)
+        done = machine.runtrue("workflow", "check", "w.yaml", cwd=here)
         assert done.code == code
         assert said in done.said
 
@@ -103,16 +103,18 @@ class TestStore:
         self, machine: Machine, here: Path
     ) -> None:
         before = content(here)
-        saved = machine.runtrue("save", "weather.yaml", cwd=here)
+        saved = machine.runtrue("workflow", "save", "weather.yaml", cwd=here)
         assert (saved.code, saved.out) == (
             0,
             "saved as weather; run it with `runtrue run weather`\n",
         )
         done = machine.runtrue("run", "weather", "city=Oslo")
         assert (done.code, done.out) == (0, "Oslo\n")
-        assert machine.runtrue("check", "weather").out.startswith("weather: no problems\n")
-        assert machine.runtrue("list").out == "weather  What the weather is like.\n"
-        (entry,) = machine.runtrue("list", "--json").json["workflows"]
+        assert machine.runtrue("workflow", "check", "weather").out.startswith(
+            "weather: no problems\n"
+        )
+        assert machine.runtrue("workflow", "list").out == "weather  What the weather is like.\n"
+        (entry,) = machine.runtrue("workflow", "list", "--json").json["workflows"]
         assert (entry["name"], entry["problem"]) == ("weather", None)
         assert list(entry["inputs"]) == ["city", "days", "note"]
         assert content(here) == before
@@ -123,28 +125,30 @@ class TestStore:
     ) -> None:
         before = content(saved)
         write(here, {"weather.yaml": GREET["greet.yaml"]})
-        refused = machine.runtrue("save", "weather.yaml", cwd=here)
+        refused = machine.runtrue("workflow", "save", "weather.yaml", cwd=here)
         assert refused.code == 2
         assert "a workflow 'weather' is already saved" in one_sentence(refused)
         assert content(saved) == before
-        forced = machine.runtrue("save", "weather.yaml", "--force", "--json", cwd=here)
+        forced = machine.runtrue("workflow", "save", "weather.yaml", "--force", "--json", cwd=here)
         assert (forced.code, forced.json["path"]) == (0, str(saved / "weather.json"))
-        assert "times" in machine.runtrue("show", "weather").out
-        other = machine.runtrue("save", "weather.yaml", "--name", "my.greeting-2", cwd=here)
+        assert "times" in machine.runtrue("workflow", "show", "weather").out
+        other = machine.runtrue(
+            "workflow", "save", "weather.yaml", "--name", "my.greeting-2", cwd=here
+        )
         assert other.out == "saved as my.greeting-2; run it with `runtrue run my.greeting-2`\n"
 
     def test_what_is_invalid_is_not_saved(self, machine: Machine, here: Path) -> None:
         write(here, INVALID)
-        done = machine.runtrue("save", "invalid.yaml", "--name", "x", cwd=here)
+        done = machine.runtrue("workflow", "save", "invalid.yaml", "--name", "x", cwd=here)
         assert (done.code, done.out) == (2, "")
         assert "invalid.yaml:4: /nodes/1/type" in done.err
-        assert "no workflows in" in machine.runtrue("list").out
+        assert "no workflows in" in machine.runtrue("workflow", "list").out
 
     def test_deleted_it_is_gone_and_its_runs_are_kept(self, machine: Machine, saved: Path) -> None:
         assert machine.runtrue("run", "weather", "city=Rome").code == 0
-        assert machine.runtrue("delete", "weather").out == "deleted weather\n"
+        assert machine.runtrue("workflow", "delete", "weather").out == "deleted weather\n"
         assert content(saved) == {}
-        again = machine.runtrue("delete", "weather")
+        again = machine.runtrue("workflow", "delete", "weather")
         assert again.code == 2
         assert "no workflow 'weather' is saved" in one_sentence(again)
         assert "passed" in machine.runtrue("history", "weather").out
@@ -157,11 +161,11 @@ class TestStore:
         victim = saved.parent / "victim.json"
         victim.write_text(json.dumps({"nodes": []}))
         before = content(saved.parent)
-        deleted = machine.runtrue("delete", "--", name)
+        deleted = machine.runtrue("workflow", "delete", "--", name)
         assert deleted.code == 2
         assert "cannot be the name of a workflow" in one_sentence(deleted)
         source = saved / "weather.json"
-        kept = machine.runtrue("save", source, "--force", "--name", name)
+        kept = machine.runtrue("workflow", "save", source, "--force", "--name", name)
         assert kept.code == 2
         assert "cannot be the name of a workflow" in one_sentence(kept)
         assert content(saved.parent) == before
@@ -170,8 +174,8 @@ class TestStore:
         self, machine: Machine, here: Path, saved: Path
     ) -> None:
         (saved / "away.yaml").symlink_to(here / "weather.yaml")
-        for command in ("run", "show", "check"):
-            done = machine.runtrue(command, "away")
+        for command in (("run",), ("workflow", "show"), ("workflow", "check")):
+            done = machine.runtrue(*command, "away")
             assert done.code == 2
             assert "is a link that leads out of" in one_sentence(done)
 
@@ -181,12 +185,14 @@ class TestStore:
         (saved / "broken.json").write_text('{\n"nodes": ')
         (saved / "Bad Name.yaml").write_text("nodes: []")
         (saved / "notes.txt").write_text("not a workflow")
-        done = machine.runtrue("list")
+        done = machine.runtrue("workflow", "list")
         assert done.code == 0
         rows = [line.split("  ")[0] for line in done.out.splitlines()]
         assert [row.strip() for row in rows] == ["Bad Name", "broken", "weather"]
         assert "broken.json:2:10: is not valid JSON" in done.out
-        by_name = {w["name"]: w for w in machine.runtrue("list", "--json").json["workflows"]}
+        by_name = {
+            w["name"]: w for w in machine.runtrue("workflow", "list", "--json").json["workflows"]
+        }
         assert by_name["weather"]["problem"] is None
         assert by_name["broken"]["problem"]
         assert "is not valid JSON" in one_sentence(machine.runtrue("run", "broken"))
@@ -194,7 +200,7 @@ class TestStore:
 
 class TestShow:
     def test_what_it_asks_for_does_and_gives(self, machine: Machine, here: Path) -> None:
-        done = machine.runtrue("show", "weather.yaml", cwd=here)
+        done = machine.runtrue("workflow", "show", "weather.yaml", cwd=here)
         assert (done.code, done.err) == (0, "")
         assert done.out.splitlines() == [
             "weather.yaml",
@@ -212,12 +218,12 @@ class TestShow:
             "  run the command `echo ${city}` (known only when the run gets there) (ask)",
             "  run the command `true` (each)",
         ]
-        shown = machine.runtrue("show", "weather.yaml", "--json", cwd=here).json
+        shown = machine.runtrue("workflow", "show", "weather.yaml", "--json", cwd=here).json
         assert shown["workflow"]["nodes"][0]["purpose"] == "Ask the sky"
 
     def test_an_invalid_one_is_told_as_everywhere(self, machine: Machine, here: Path) -> None:
         write(here, INVALID)
-        done = machine.runtrue("show", "invalid.yaml", cwd=here)
+        done = machine.runtrue("workflow", "show", "invalid.yaml", cwd=here)
         assert (done.code, done.out) == (2, "")
         assert "invalid.yaml:4: /nodes/1/type" in done.err
 
@@ -228,7 +234,7 @@ class TestHistory:
         assert (empty.code, empty.out) == (0, "weather has not been run yet\n")
         unknown = machine.runtrue("history", "whether")
         assert unknown.code == 2
-        assert "did you mean 'weather'?" in one_sentence(unknown)
+        assert "did you mean 'weather'?" in unknown.err.splitlines()[-1]
         ids = [
             machine.runtrue("run", "weather", "city=x", "--json").json["run_id"] for _ in range(2)
         ]

@@ -77,7 +77,7 @@ def test_what_is_known_before_the_first_attempt_is_enough_for_a_report() -> None
         (Response.HUMAN_REVIEW, '`runtrue runs resume 0198-run --answer "…"`'),
         (Response.SENIOR_AGENT, "A stronger fixer is asked next; look at it with"),
         (Response.ABORT_WITH_REPORT, "The run is over; look at it with"),
-        (Response.FLAG_AND_CONTINUE, "The run goes on; look at it with"),
+        (Response.FLAG_AND_CONTINUE, "The run continues; look at it with"),
     ],
 )
 def test_only_a_run_that_waits_asks_for_an_answer(action: Response, told: str) -> None:

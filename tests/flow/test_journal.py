@@ -201,7 +201,7 @@ def test_a_second_living_process_is_refused_and_told_which_one_drives_the_run(
 ) -> None:
     run_id = journal.create("test", "", {})
     other.call("claim", run_id)
-    with pytest.raises(RunBusy, match=f"is being driven by process {other.pid}; .*--force"):
+    with pytest.raises(RunBusy, match=f"is already running in process {other.pid}; .*--force"):
         new_claim(journal, run_id)
     other.call("record", 0)
 

@@ -118,7 +118,7 @@ def test_what_is_left_of_a_budget_is_the_same_after_a_crash_as_before_it(
 def test_resuming_a_run_that_a_living_process_drives_is_refused(drives: Drives) -> None:
     with drives.process("--gates") as child:
         child.line()
-        with pytest.raises(RunBusy, match=f"driven by process {child.pid}"):
+        with pytest.raises(RunBusy, match=f"running in process {child.pid}"):
             drives.resume()
 
 

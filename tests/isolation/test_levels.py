@@ -58,7 +58,7 @@ def test_a_level_that_is_asked_for_is_taken_unless_it_is_too_weak(
 
 def test_where_nothing_can_be_had_that_is_said(machine: dict[Level, str | None]) -> None:
     machine.update(dict.fromkeys(Level, "this is no Linux"))
-    with pytest.raises(IsolationError, match="so that nothing is run: use a Linux machine"):
+    with pytest.raises(IsolationError, match="so nothing is run: use a Linux machine"):
         choose(CONFIG)
 
 

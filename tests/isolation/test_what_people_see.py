@@ -101,7 +101,7 @@ def test_a_terminal_shows_what_is_hidden_in_a_diff_as_escapes(seen: Seen) -> Non
 
 
 def test_a_summary_warns_of_characters_that_cannot_be_seen(seen: Seen) -> None:
-    (line,) = [line for line in seen.said["fixed"].splitlines() if "cannot be seen" in line]
+    (line,) = [line for line in seen.said["fixed"].splitlines() if "invisible characters" in line]
     assert r"\x1b (control character)" in line
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 import shlex
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -274,10 +276,16 @@ def reader_of(check: CommandCheck, directory: Path) -> Reader:
     return reader
 
 
+@functools.cache
+def _readers() -> dict[str, EntryPoint]:
+    """Return the readers of plugins, which are looked for once: each check asks."""
+    return find_plugins(PluginGroup.READERS)
+
+
 def _plugin_of(command: str, *, shell: bool) -> type[Reader] | None:
     """Return the reader that a plugin has for a program in a command, if one has."""
-    points = find_plugins(PluginGroup.READERS)
-    if not points or shell:
+    points = {} if shell else _readers()
+    if not points:
         return None
     names = (Path(word).name for word in shlex.split(command))
     name = next((name for name in names if name in points), None)

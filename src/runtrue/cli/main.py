@@ -69,7 +69,10 @@ COMMANDS = {
         "runtrue.cli.receipt:receipt",
         "Show, verify and sign receipts: the evidence that a tree passed.",
     ),
-    "ui": ("runtrue.cli.ui:ui", "Show runs and answer their questions on pages in a browser."),
+    "ui": (
+        "runtrue.cli.ui:ui",
+        "Show runs, questions, workflows and metrics as pages in a browser.",
+    ),
     "init": (
         "runtrue.cli.init:init",
         "Find the project's checks and write them to runtrue.toml.",
@@ -97,7 +100,7 @@ COMMANDS = {
     ),
     "worker": (
         "runtrue.cli.worker:worker",
-        "Run what is queued on a shared database, on this machine.",
+        "Run what is queued on a shared database, until SIGTERM or SIGINT.",
     ),
     "database": (
         "runtrue.cli.database:database",

@@ -36,7 +36,7 @@ from runtrue.home import DATABASE, Home, shared_database
 )
 @click.pass_context
 def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> int | None:
-    """Drive runs of a queue on this machine, until SIGTERM or SIGINT.
+    """Run what is queued on a shared database, until SIGTERM or SIGINT.
 
     Runs get on a queue with --queue of `do`, `fix`, `code`, `run` and `plan execute`. A worker that
     has been silent for 5 seconds is lost: the others go on with its runs where they were. Workers

@@ -122,7 +122,7 @@ class Registry:
             return find_operation(name, self.apis)
         return None
 
-    @property
+    @cached_property
     def _entry_points(self) -> dict[str, metadata.EntryPoint]:
         return find_plugins(PluginGroup.NODES)
 

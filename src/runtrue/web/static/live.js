@@ -115,7 +115,8 @@ function follow(path) {
   const source = new EventSource(path);
   source.addEventListener("change", refresh);
   source.addEventListener("activity", refresh);
-  source.onopen = () => { if (state) state.hidden = true; };
+  // What was recorded between the page and the stream is in neither.
+  source.onopen = () => { if (state) state.hidden = true; refresh(); };
   source.onerror = () => { if (state) { state.hidden = false; state.textContent = "not connected"; } };
   addEventListener("pagehide", () => source.close());
 }
