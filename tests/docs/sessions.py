@@ -432,7 +432,7 @@ def commands_of(shown: str) -> tuple[str, ...]:
 def normalised(shown: str) -> str:
     """A session without what differs from one time to the next: run ids and seconds."""
     shown = re.sub(r"\b[0-9a-f]{8}\b", "<run>", shown)
-    return re.sub(r"\b\d+\.\d+ ?s\b", "<seconds>", shown)
+    return re.sub(r"\b\d+(?:\.\d+)? ?s\b", "<seconds>", shown)
 
 
 _END = "\x01\n"
