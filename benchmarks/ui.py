@@ -145,7 +145,7 @@ class _Client:
 
 def _long_run(journal: Journal) -> str:
     """Return a run of three attempts, with so many events."""
-    run_id = journal.create("fix", "a long one", {"project": "/work/project"})
+    run_id = journal.create("fix", "a long one", {"project": "/srv/project"})
     claim = journal.claim(run_id, Owner.this_process())
     for n in range(EVENTS):
         journal.emit(claim, _event(n))
@@ -201,7 +201,7 @@ def _report(claim: Claim) -> CodeReport:
         status="failed",
         run_id=claim.run_id,
         kind="fix",
-        project="/work/project",
+        project="/srv/project",
         why="attempts_spent",
         attempts=attempts,
         findings=findings,
@@ -212,13 +212,13 @@ def _report(claim: Claim) -> CodeReport:
 def _many_runs(path: Path) -> float:
     """Fill the journal with ended runs, each with a report, and return the age of the middle."""
     now = time.time()
-    data = '{"project":"/work/project-%d","checks":[' + ",".join(['{"name":"tests"}'] * 20) + "]}"
+    data = '{"project":"/srv/project-%d","checks":[' + ",".join(['{"name":"tests"}'] * 20) + "]}"
     result = msgspec.json.encode({"status": "passed", "text": "x" * 2_000}).decode()
     rows = (
         (
             f"{n:08x}",
             "fix",
-            f"/work/project-{n % 50}",
+            f"/srv/project-{n % 50}",
             "waiting" if n % 5_000 == 0 else "passed",
             data % (n % 50),
             result,
