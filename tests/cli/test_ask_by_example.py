@@ -72,6 +72,21 @@ def test_another_edit_is_chosen_by_what_it_gives(
     assert "as_a_person_said" not in (project / "test_shipping.py").read_text()
 
 
+def test_an_answer_that_is_neither_counts_as_none_and_one_is_the_fix_shown(
+    searching: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(SHIPPING)
+    done = searching.runtrue("fix", project, "--apply", "--json")
+    last = len(done.json["alternatives"]) + 1
+    for said in ("maybe", "0", str(last + 1), "-1"):
+        refused = searching.runtrue("runs", "resume", f"--answer={said}")
+        assert refused.code == 2
+        assert f"{said!r} is no answer" in refused.err
+        assert f"(2 to {last})" in refused.err
+    taken = searching.runtrue("runs", "resume", "--answer", "1", "--json")
+    assert (taken.code, taken.json["status"], taken.json["applied"]) == (0, "passed", True)
+
+
 def test_at_a_terminal_the_number_is_typed(searching: Machine, make_project: MakeProject) -> None:
     project = make_project(SHIPPING)
     terminal = Terminal(searching, "fix", cwd=project)

@@ -34,7 +34,7 @@ from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
 from runtrue.foreign_text import hidden_characters
 from runtrue.home import Home
-from runtrue.loop import FixPart, Skip
+from runtrue.loop import FixPart, Skip, is_yes
 
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
@@ -48,6 +48,24 @@ _COLOURS = {"passed": "green", "waiting": "yellow", "running": "yellow"}
 
 def _reason(report: CodeReport) -> list[str]:
     return [f"because: {report.skipped}"] if report.skipped else []
+
+
+def _decided(run: RunRow, question: Question, said: str) -> str:
+    """Return yes, no, or the number of another edit; what is neither must not count as a no."""
+    text = said.strip().lower()
+    # The edits that may be chosen are numbered from 2: the one that is shown is the first.
+    if is_yes(text) or text == "1":
+        return "yes"
+    if text in _NO:
+        return "no"
+    last = (question.question.get("alternatives") or 0) + 1
+    if text.isdecimal() and 2 <= int(text) <= last:
+        return text
+    numbers = f", or the number of another edit (2 to {last})" if last > 1 else ""
+    raise UsageError(
+        f"run {run.id} asks whether its diff is right, and {said!r} is no answer to that: "
+        f"pass --answer yes, --answer no{numbers}"
+    )
 
 
 def _why(report: CodeReport) -> str:
@@ -268,6 +286,8 @@ _PARTS = (
     *(_alternatives, _test, _escalations, _memory, _tried_fixers, _skipped_fixers, _hidden),
     *(_self_running, _more_fixers, _next),
 )
+#: What declines a fix.
+_NO = ("n", "no", "reject", "rejected", "decline", "declined")
 #: The parts that repeat what a person has seen.
 _SHOWN_BY = {
     Shown.NOTHING: (),
@@ -327,11 +347,11 @@ class CodeKind(RunKind[CodeReport]):
         """
         # What is said to a run that cannot go on would be lost.
         request_of(run)
-        if said is not None:
-            return said
         question = journal.open_question(run.id)
         if question is None or not is_yes_or_no(question):
-            return ""
+            return said or ""
+        if said is not None:
+            return _decided(run, question, said)
         if not can_ask:
             raise UsageError(
                 f"run {run.id} asks whether its diff is right: pass --answer yes or --answer no"
