@@ -7,7 +7,7 @@ import pytest
 from runtrue.cli.text_wrap import columns_of, wrap
 
 SENTENCE = "  search: tried 899 edits in 15 s; none passed. Most suspicious: shop.py:6"
-COMMAND = "  not applied; apply it with: git -C /home/ada/projects/shop apply /home/ada/p.patch"
+COMMAND = "  the patch applies with: git -C /home/ada/projects/shop apply /home/ada/p.patch"
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 120])

@@ -204,7 +204,10 @@ SESSION_PARTS = [
     *(_session(DOCS / "tutorial.md", f"tutorial-{part}") for part in ("fix", "gate", "workflow")),
     *(
         _session(DOCS / "casebook.md", f"case-{story}")
-        for story in ("deleted-test", "partial", "renamed-field")
+        for story in (
+            *("deleted-test", "weak-test", "flaky", "partial", "unsure", "receipt"),
+            *("renamed-field", "batch", "dry-run", "clone"),
+        )
     ),
     _session(DOCS / "loops" / "search.md", "search"),
     _session(DOCS / "loops" / "fix.md", "human"),

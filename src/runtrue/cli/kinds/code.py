@@ -133,6 +133,8 @@ def _confidence(report: CodeReport) -> list[str]:
 
 def _alternatives(report: CodeReport) -> list[str]:
     """Return an input for each other fix that passes, and what it gives there."""
+    if report.why in ("agreed", "declined"):
+        return []  # the person has chosen
     lines = []
     for one in report.alternatives:
         call, gives, instead = one.example.call, one.example.gives, one.example.instead
@@ -268,8 +270,7 @@ def _next(report: CodeReport) -> list[str]:
             return [f"applied to {report.project}"]
         if not report.patch:
             return ["no change was needed"]
-        command = shlex.join(["git", "-C", report.patch_root or ".", "apply", report.patch])
-        return [f"not applied; apply it with: {command}"]
+        return [f"not applied; apply it: runtrue runs apply {report.run_id}"]
     lines = []
     if report.sandbox:
         lines.append(f"your files are unchanged; best attempt: {report.sandbox}")
