@@ -138,7 +138,7 @@ async def run(
                 ends_as_one = confinement is not None and confinement.ends_as_one
                 exit_code = await _end(process, "" if ends_as_one else mark, allowance, watch)
             finally:
-                # A process that escaped may hold the pipes open for ever; what came is enough.
+                # A process that escaped may hold the pipes open forever; what came is enough.
                 await asyncio.wait([readers], timeout=_GRACE_SECONDS)
                 readers.cancel()
         ended_by_kernel = start.exceeded()

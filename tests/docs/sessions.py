@@ -179,6 +179,11 @@ nodes:
 outputs:
   names: {source: "${fetch.results[*].extracted.name}"}
 """
+MUST_BE_ABLE_TO_FAIL = """\
+[gate]
+tests_can_fail = "required"
+tests_can_fail_seconds = 120
+"""
 #: What a stranger's project asks for.
 GREEDY = """\
 [isolation]
@@ -312,10 +317,7 @@ SESSIONS = {
         Session(
             "case-weak-test",
             "prices",
-            SOUND
-            | {
-                "runtrue.toml": '[gate]\ntests_can_fail = "required"\ntests_can_fail_seconds = 120\n'
-            },
+            SOUND | {"runtrue.toml": MUST_BE_ABLE_TO_FAIL},
             (
                 "printf '\\n\\ndef with_tax(price, percent):\\n"
                 "    return price + price * percent / 100\\n' >> prices.py",

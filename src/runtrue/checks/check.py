@@ -138,7 +138,7 @@ class CommandCheck:
     def with_more_time(self, verdict: Verdict) -> CommandCheck | None:
         """Return a check that gives more time to tests which exceeded a limit that nobody set.
 
-        It stops at the first that exceeds that, too: such a test goes on for ever, as a rule.
+        It stops at the first that exceeds that, too: such a test goes on forever, as a rule.
         """
         # Only pytest's tests are limited one by one.
         if "test_seconds" not in self.derived or self.tool != Framework.PYTEST:

@@ -44,7 +44,7 @@ _BLAMED = {
     _USAGE_ERROR: ("usage", "pytest does not understand its command line or configuration"),
     _INTERNAL_ERROR: ("internal_error", "pytest itself, or a plugin of it, failed"),
 }
-#: The exception that the plugin raises in a test that goes on for ever.
+#: The exception that the plugin raises in a test that goes on forever.
 _TOO_LONG = "TestTimeout"
 _NOT_STARTED = ("not_runnable", "pytest did not start")
 _NO_TESTS = ("no_report", "pytest was started, and left no report of any test")

@@ -72,7 +72,7 @@ def _outliving_reader(*, err: bool = False) -> Iterator[None]:
 
 
 class _Stderr:
-    """Notices that nobody reads: a run must not wait for ever for a pipe that stays full."""
+    """Notices that nobody reads: a run must not wait forever for a pipe that stays full."""
 
     def __init__(self) -> None:
         self._patience = _PATIENCE

@@ -42,7 +42,7 @@ NOT_READY, INTERRUPTED = 2, 130
     metavar="REASON",
     help="Skip the checks and record why; needs [gate] allow_skip = true.",
 )
-@click.option("--again", is_flag=True, help="Check again, even if this very tree has passed.")
+@click.option("--again", is_flag=True, help="Check again, even if this tree has passed.")
 @options.loop_id
 @options.iteration
 @click.option("--install", type=click.Choice(list(HOOKS)), hidden=True)

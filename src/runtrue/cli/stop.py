@@ -153,7 +153,7 @@ def _obstruct(host: AgentHost, error: Obstructed, home: Home, project: Path, sto
         private_file(file)
         file.write_bytes(msgspec.json.encode([*earlier, sentence]))
     except OSError:
-        # What cannot be kept could hold it back for ever.
+        # What cannot be kept could hold it back forever.
         is_known = is_known or stop.again
     if not is_known:
         return _hold(host, f"runtrue gate: {sentence}")

@@ -54,8 +54,8 @@ def check(workflow: str, as_json: bool) -> int:
 
     \b
     Examples:
-      runtrue check report.yaml
-      runtrue check report.yaml --json
+      runtrue workflow check report.yaml
+      runtrue workflow check report.yaml --json
     """
     home = Home.find(Path.cwd())
     effects: tuple[EffectReport, ...] = ()
@@ -116,9 +116,9 @@ def save(
 
     \b
     Examples:
-      runtrue save report.yaml
-      runtrue save report.yaml --name weekly-report --force
-      runtrue save --run 7c1e --name fetch-user
+      runtrue workflow save report.yaml
+      runtrue workflow save report.yaml --name weekly --force
+      runtrue workflow save --run 7c1e --name fetch-user
     """
     home = Home.find(Path.cwd())
     if (file is None) == (run_id is None):
@@ -202,8 +202,8 @@ def show(workflow: str, as_json: bool) -> int:
 
     \b
     Examples:
-      runtrue show weather
-      runtrue show report.yaml --json
+      runtrue workflow show weather
+      runtrue workflow show report.yaml --json
     """
     loaded = load_workflow(workflow, home=Home.find(Path.cwd()))
     registry = Registry.here(only_looks=True)

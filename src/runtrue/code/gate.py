@@ -88,6 +88,6 @@ def lets_go(found: frozenset[str], reported: Sequence[frozenset[str]]) -> bool:
     """True if a coding agent that was held back before may stop although it is not ready.
 
     `found` are the signs of the findings now, `reported` those of each time it was held back.
-    An agent that got the very same report before has no more to give; nobody is held back for ever.
+    An agent that got the very same report before has no more to give; nobody is held back forever.
     """
     return found in reported or len(reported) >= PATIENCE

@@ -260,7 +260,7 @@ class _Climb:
     def _rules(self, fixer: Fixer, findings: tuple[Finding, ...], before: str) -> EditRules:
         inputs = self.inputs
         wants_tests = any(f.category in (COVERAGE_UNMET, TESTS_MISSING) for f in findings)
-        # It would give the same for ever, and keep the findings from the rungs above.
+        # It would give the same forever, and keep the findings from the rungs above.
         tried = () if fixer.repeatable else (a.candidate for a in inputs.history.attempts)
         return EditRules(
             bounds=inputs.bounds,

@@ -125,7 +125,7 @@ def _too_long(number: int, frame: Any) -> None:
 
 
 class _Limit:
-    """Ends a test that goes on for ever, so that the report says where that was.
+    """Ends a test that goes on forever, so that the report says where that was.
 
     Processor time, not time: a test that waits for a server, or is starved by others, goes on.
     """

@@ -59,7 +59,7 @@ class EarlyServers:
                         await self._released.wait()
             except Unprovable as error:
                 self._ready.set_exception(error)
-        finally:  # whatever happened, no search may wait for ever
+        finally:  # whatever happened, no search may wait forever
             self._ready.cancel()
 
     async def _until_taken(self) -> None:

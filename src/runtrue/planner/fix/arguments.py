@@ -17,7 +17,7 @@ from runtrue.planner.fix.paths import assign
 from runtrue.planner.seams import Doubt, Suggestion
 from runtrue.workflow import TemplateSyntaxError, Unresolved, compile_template, opened
 
-#: More names are not compared with one another: all with all would take for ever.
+#: More names are not compared with one another: all with all would take forever.
 _MOST_NAMES, _MOST_PROPERTIES = 50, 500
 
 

@@ -137,7 +137,7 @@ class _Client(httpx2.AsyncClient):
         return response
 
     async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
-        """Return an answer to this request; the SDK would wait for one for ever."""
+        """Return an answer to this request; the SDK would wait for one forever."""
         try:
             answered = _id_of(await response.aread())
         except httpx2.TransportError as error:

@@ -227,7 +227,7 @@ class UniqueParams:
 
 
 class UniqueNode(ListNode[UniqueParams]):
-    """Keep the first of all entries with an equal field."""
+    """Keep the first of the entries with an equal field."""
 
     type = "unique"
     Params = UniqueParams

@@ -245,7 +245,7 @@ class TrialRunner:
             if seconds >= limit and limit < uncut:
                 break  # cut off because time is up: that says nothing about the test
             if self._failure is not None and self._failure["timed_out"]:
-                # One test that waits for ever is waited for; the next need not be.
+                # One test that waits forever is waited for; the next need not be.
                 longest = max(_IMPATIENT_SECONDS, 20 * slowest)
             else:
                 slowest = max(slowest, seconds)
