@@ -15,7 +15,7 @@ nox.options.default_venv_backend = "none"
 nox.options.error_on_missing_interpreters = False
 nox.options.download_python = "never"
 
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 #: What the fix-then-revalidate loop is made of; its own coverage is reported, too.
 LOOP = "src/runtrue/plan/*,src/runtrue/loop/*"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from runtrue import __version__
 from runtrue.cli.hooks import AGENT_HOSTS
 from tests.cli.conftest import Machine, MakeProject
 
@@ -40,9 +40,8 @@ def test_a_plugin_has_the_hook_that_runtrue_installs(
 
 @pytest.mark.parametrize("host", HOOKS)
 def test_a_manifest_has_the_version_of_the_package(host: str) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     manifest = read(HOOKS[host][1])
-    assert (manifest["name"], manifest["version"]) == (project["name"], project["version"])
+    assert (manifest["name"], manifest["version"]) == ("runtrue", __version__)
 
 
 def test_what_a_manifest_names_is_there() -> None:

@@ -5,10 +5,10 @@ import re
 import shlex
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 
+from runtrue import __version__
 from runtrue.cli.demo_projects import PRICES, SHOP
 from runtrue.cli.main import OLDER
 from tests.cli.warm import run_runtrue
@@ -184,7 +184,6 @@ def test_what_is_installed_works(tmp_path: Path) -> None:
         archive.extractall(installed)
     (metadata,) = installed.glob("*.dist-info/METADATA")
     assert "Provides-Extra: checks" in metadata.read_text()
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
     own = {"PYTHONPATH": str(installed), "RUNTRUE_HOME": str(tmp_path / "h")}
 
@@ -198,7 +197,7 @@ def test_what_is_installed_works(tmp_path: Path) -> None:
             check=False,
         )
 
-    assert run("--version").stdout == f"runtrue {version}\n"
+    assert run("--version").stdout == f"runtrue {__version__}\n"
     assert '"$schema"' in run("config", "schema", "workflow").stdout
     (tmp_path / "project").mkdir()
     for file, text in SHOP.items():

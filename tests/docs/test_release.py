@@ -86,3 +86,12 @@ def test_the_wheel_runs_in_an_environment_of_its_own(built: Path, tmp_path: Path
         check=True,
     )
     assert str(venv) in found.stdout
+
+
+def test_what_is_not_tagged_is_not_released() -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "release"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    reasons = (f"HEAD has no tag v{__version__}", "commit or remove what is not committed")
+    assert any(reason in done.stderr for reason in reasons), done.stderr
