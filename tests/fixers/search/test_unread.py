@@ -1,0 +1,34 @@
+"""A variable that is worked out and never read is put to use."""
+
+from __future__ import annotations
+
+from tests.fixers.search.trying import offers, proposed
+
+KEY = """\
+def key(version):
+    parts = split(version)
+    build = parts[-1]
+    return (parts[0], parts[1])
+"""
+
+
+def test_it_is_a_further_element_or_argument() -> None:
+    offers("unread", KEY, KEY.replace("parts[1])", "parts[1], build)"))
+    call = KEY.replace("(parts[0], parts[1])", "join(parts[0])")
+    offers("unread", call, call.replace("parts[0])", "parts[0], build)"))
+
+
+def test_it_is_read_in_place_of_another_name() -> None:
+    source = """\
+    def clean(text):
+        short = text.strip()
+        return [text]
+    """
+    offers("unread", source, source.replace("[text]", "[short]"))
+
+
+def test_what_is_read_or_left_out_on_purpose_is_not() -> None:
+    for read in ("print(build)", "_ = 0", "lambda: build", "locals()"):
+        source = KEY.replace("build =", "_build =") if read == "_ = 0" else KEY
+        source = source.replace("    return", f"    {read}\n    return")
+        assert "unread" not in {edit.kind for edit in proposed(source).values()}, read
