@@ -1,4 +1,4 @@
-"""A variable that is worked out and never read is put to use."""
+"""What is never read is put to use, and what is never set is set."""
 
 from __future__ import annotations
 
@@ -32,3 +32,40 @@ def test_what_is_read_or_left_out_on_purpose_is_not() -> None:
         source = KEY.replace("build =", "_build =") if read == "_ = 0" else KEY
         source = source.replace("    return", f"    {read}\n    return")
         assert "unread" not in {edit.kind for edit in proposed(source).values()}, read
+
+
+TABLE = """\
+class Table:
+    def widen(self, widths):
+        self._given = widths
+
+    def draw(self):
+        if hasattr(self, "_widths"):
+            return self._widths
+        return self.measure()
+
+    def measure(self):
+        return self._given
+"""
+
+
+def test_an_attribute_that_is_read_and_never_set_is_set() -> None:
+    offers("unread", TABLE, TABLE.replace("self._given = widths", "self._widths = widths"))
+
+
+def test_a_private_attribute_that_is_set_and_never_read_is_read() -> None:
+    source = """\
+    class Total:
+        def __init__(self, prices):
+            self._prices = prices
+            self._net = sum(prices)
+
+        def net(self):
+            return self._prices
+    """
+    offers("unread", source, source.replace("return self._prices", "return self._net"))
+
+
+def test_a_parent_may_set_and_read_attributes() -> None:
+    source = TABLE.replace("class Table:", "class Table(Base):")
+    assert "unread" not in {edit.kind for edit in proposed(source).values()}

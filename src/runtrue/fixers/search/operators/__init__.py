@@ -21,7 +21,12 @@ POINTED: tuple[Operator, ...] = (
     *(transforms.transformed, transforms.begins_with, characters.one_more),
     *(*parameters.PARAMETERS, *refusals.REFUSALS, *parallels.PARALLEL_STATEMENTS),
     *(parallels.flagged, parallels.like_parallel),
-    *(type_tests.wider_isinstance, type_tests.converted_if, unread.use_unread),
+    *(
+        type_tests.wider_isinstance,
+        type_tests.converted_if,
+        unread.use_unread,
+        unread.hungry_attribute,
+    ),
 )
 #: What each kind of edit is, by its name.
 KINDS: dict[str, str] = {**expressions.KINDS, **statements.KINDS}

@@ -89,7 +89,7 @@ KINDS: dict[str, str] = {
     "try": "what raises, in a `try`",
     "uncomment": "a comment or a string, as the code it was",
     "unconditional": "a block without its condition",
-    "unread": "a variable that nothing reads, put to use",
+    "unread": "what nothing reads, put to use, and what nothing sets, set",
     "update": "what is kept for the next call or round, changed",
     "use": "`x(i)` for `x[i]`, or back",
     "yield": "`yield` for `return` and back",
@@ -127,5 +127,5 @@ STATEMENTS: tuple[Operator, ...] = (
     *parameters.PARAMETERS,
     *refusals.REFUSALS,
     *parallels.PARALLEL_STATEMENTS,
-    *(transforms.begins_with, type_tests.converted_if, unread.use_unread),
+    *(transforms.begins_with, type_tests.converted_if, unread.use_unread, unread.hungry_attribute),
 )

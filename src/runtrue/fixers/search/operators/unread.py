@@ -1,4 +1,4 @@
-"""Unread variables: a value that a function works out and never reads, put to use."""
+"""What is never read put to use, and what is never set given the value that it waits for."""
 
 from __future__ import annotations
 
@@ -34,6 +34,52 @@ def use_unread(site: EditSite) -> Iterator[Edit]:
                 yield _behind(program, node, last, name, 0.3)
             case ast.Call(args=[*_, last], keywords=[]) if not isinstance(last, ast.GeneratorExp):
                 yield _behind(program, node, last, name, 1.0)
+
+
+def hungry_attribute(site: EditSite) -> Iterator[Edit]:
+    """A private attribute that its class sets and never reads, or reads and never sets."""
+    program, node = site.program, site.node
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ctx):
+            pass
+        case _:
+            return
+    owner = program.class_of(node)
+    if owner is None or isinstance(ctx, ast.Del):
+        return
+    unread, unset = _lonely(owner)
+    for other in unread if isinstance(ctx, ast.Load) else unset:
+        if other != name:
+            yield program.replace("unread", node, f"self.{other}", unlikely=0.5)
+
+
+@lru_cache(maxsize=256)
+def _lonely(owner: ast.ClassDef) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the attributes that a class without parents only sets, and those it only reads."""
+    if any(not (isinstance(one, ast.Name) and one.id == "object") for one in owner.bases):
+        return (), ()
+    attributes = [
+        one
+        for one in walk(owner, ast.Attribute)
+        if isinstance(one.value, ast.Name) and one.value.id in ("self", "cls", owner.name)
+    ]
+    read = dict.fromkeys(one.attr for one in attributes if isinstance(one.ctx, ast.Load))
+    given = dict.fromkeys(one.attr for one in attributes if not isinstance(one.ctx, ast.Load))
+    named = {one.value for one in walk(owner, ast.Constant) if isinstance(one.value, str)}
+    for call in walk(owner, ast.Call):
+        match call:
+            case ast.Call(
+                func=ast.Name(id="hasattr" | "getattr"),
+                args=[ast.Name(id="self"), ast.Constant(value=str() as name), *_],
+            ):
+                read.setdefault(name)
+            case ast.Call(func=ast.Name(id="setattr" | "vars")):
+                return (), ()
+    own = {one.name for one in walk(owner, ast.FunctionDef, ast.AsyncFunctionDef)}
+    own |= {one.id for one in walk(owner, ast.Name) if isinstance(one.ctx, ast.Store)}
+    unread = [n for n in given if n.startswith("_") and n not in read and n not in named | own]
+    unset = [n for n in read if n not in given and n not in own and not n.startswith("__")]
+    return tuple(unread[:_MOST]), tuple(unset[:_MOST])
 
 
 def _behind(program: Program, node: ast.AST, last: ast.AST, name: str, unlikely: float) -> Edit:
