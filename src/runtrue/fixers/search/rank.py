@@ -12,7 +12,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
@@ -55,6 +55,46 @@ class RankedEdits:
     behaviour: Behaviour | None = None
     #: What the confidence rests on.
     signs: Signs | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassingEdits:
+    """Candidates that pass, with what is known of each and of the search; see `rank_edits`."""
+
+    candidates: tuple[EditSet, ...]
+    behaviours: tuple[Behaviour | None, ...]
+    original: Behaviour | None
+    trusted: tuple[bool, ...]
+    clumsy: tuple[tuple[int, int], ...]
+    discoveries: tuple[Discovery, ...]
+    tests: int
+    failing: int
+    cut_off: bool
+
+    def ranked(self) -> list[RankedEdits]:
+        """Return the candidates, best first."""
+        return rank_edits(
+            self.candidates,
+            self.behaviours,
+            self.original,
+            trusted=self.trusted,
+            clumsy=self.clumsy,
+            tests=self.tests,
+            failing=self.failing,
+            cut_off=self.cut_off,
+            discoveries=self.discoveries,
+        )
+
+    def unlike(self, behaviour: Behaviour) -> PassingEdits:
+        """Return those that are known to behave otherwise: all there is if these are not found."""
+        kept = [n for n, one in enumerate(self.behaviours) if one is not None and one != behaviour]
+        return replace(
+            self,
+            candidates=tuple(self.candidates[n] for n in kept),
+            behaviours=tuple(self.behaviours[n] for n in kept),
+            clumsy=tuple(self.clumsy[n] for n in kept),
+            discoveries=tuple(self.discoveries[n] for n in kept),
+        )
 
 
 def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
