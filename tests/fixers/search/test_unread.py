@@ -28,9 +28,8 @@ def test_it_is_read_in_place_of_another_name() -> None:
 
 
 def test_what_is_read_or_left_out_on_purpose_is_not() -> None:
-    for read in ("print(build)", "_ = 0", "lambda: build", "locals()"):
-        source = KEY.replace("build =", "_build =") if read == "_ = 0" else KEY
-        source = source.replace("    return", f"    {read}\n    return")
+    for read in ("print(build)", "_ = build", "locals()", "lambda: build"):
+        source = KEY.replace("    return", f"    {read}\n    return")
         assert "unread" not in {edit.kind for edit in proposed(source).values()}, read
 
 
@@ -69,3 +68,24 @@ def test_a_private_attribute_that_is_set_and_never_read_is_read() -> None:
 def test_a_parent_may_set_and_read_attributes() -> None:
     source = TABLE.replace("class Table:", "class Table(Base):")
     assert "unread" not in {edit.kind for edit in proposed(source).values()}
+
+
+def test_a_function_that_nothing_calls_is_called() -> None:
+    source = """\
+    def can_hash(item):
+        return hash(item) is not None
+
+    def allowed(item):
+        return not (isinstance(item, Hashable) and item in REFUSED)
+    """
+    wanted = source.replace("isinstance(item, Hashable)", "can_hash(item)")
+    offers("unread", source, wanted)
+
+
+def test_a_local_function_that_nothing_calls_is_called() -> None:
+    source = """\
+    def combine(pairs, how):
+        _how = how or add
+        return [how(one, other) for one, other in pairs]
+    """
+    offers("unread", source, source.replace("how(one", "_how(one"))

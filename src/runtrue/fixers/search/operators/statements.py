@@ -127,5 +127,11 @@ STATEMENTS: tuple[Operator, ...] = (
     *parameters.PARAMETERS,
     *refusals.REFUSALS,
     *parallels.PARALLEL_STATEMENTS,
-    *(transforms.begins_with, type_tests.converted_if, unread.use_unread, unread.hungry_attribute),
+    *(
+        transforms.begins_with,
+        type_tests.converted_if,
+        unread.use_unread,
+        unread.hungry_attribute,
+        unread.forgotten_function,
+    ),
 )

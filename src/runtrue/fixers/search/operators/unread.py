@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from textwrap import shorten
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.nodes import walk
@@ -13,7 +14,7 @@ from runtrue.fixers.search.program import Function, Program
 
 #: Where a name is written that may be another one.
 _ROLES = frozenset(
-    ("returned", "argument", "keyword", "element", "operand", "compared", "assigned")
+    ("returned", "argument", "keyword", "element", "operand", "compared", "assigned", "called")
 )
 #: The most of them in a function: with more, it is hardly a slip.
 _MOST = 3
@@ -34,6 +35,40 @@ def use_unread(site: EditSite) -> Iterator[Edit]:
                 yield _behind(program, node, last, name, 0.3)
             case ast.Call(args=[*_, last], keywords=[]) if not isinstance(last, ast.GeneratorExp):
                 yield _behind(program, node, last, name, 1.0)
+
+
+def forgotten_function(site: EditSite) -> Iterator[Edit]:
+    """A function that its file defines and nothing calls, in place of a like call of one value."""
+    program, node = site.program, site.node
+    match node:
+        case ast.Call(args=[first, *_], keywords=[]) if not isinstance(first, ast.Starred):
+            pass
+        case _:
+            return
+    if (around := program.function_of(node)) is None:
+        return
+    for function in _forgotten(program):
+        if function is not around:
+            made = f"{function.name}({program.source(first)})"
+            yield program.replace("unread", node, made, unlikely=0.7)
+
+
+@lru_cache(maxsize=64)
+def _forgotten(program: Program) -> tuple[Function, ...]:
+    """Return the functions of one value that a module defines and does not mention again."""
+    tree = program.tree
+    mentioned = {one.id for one in walk(tree, ast.Name)}
+    mentioned |= {one.attr for one in walk(tree, ast.Attribute)}
+    mentioned |= {one.value for one in walk(tree, ast.Constant) if isinstance(one.value, str)}
+    found = [
+        one
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef)
+        and one.name not in mentioned
+        and not one.decorator_list
+        and len(one.args.posonlyargs + one.args.args) - len(one.args.defaults) == 1
+    ]
+    return tuple(found) if len(found) <= _MOST else ()
 
 
 def hungry_attribute(site: EditSite) -> Iterator[Edit]:
@@ -84,7 +119,8 @@ def _lonely(owner: ast.ClassDef) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _behind(program: Program, node: ast.AST, last: ast.AST, name: str, unlikely: float) -> Edit:
     end = program.span(last)[1]
-    says = f"`{name}`, which nothing reads, added to `{program.source(node)[:40]}`"
+    short = shorten(program.source(node), 40, placeholder="…")
+    says = f"`{name}`, which nothing reads, added to `{short}`"
     return program.edit("unread", node, says, Splice(end, end, f", {name}"), unlikely=unlikely)
 
 
@@ -99,6 +135,6 @@ def _unread(program: Program, function: Function) -> tuple[str, ...]:
     )
     shared = {name for one in walk(function, ast.Global, ast.Nonlocal) for name in one.names}
     read = {one.id for one in walk(function, ast.Name) if not isinstance(one.ctx, ast.Store)}
-    # What is counted up is read in doing so, and locals() may read anything.
-    found = [one for one in assigned if one not in read | shared and not one.startswith("_")]
+    # Locals() may read anything, and `_` is for what nobody wants.
+    found = [one for one in assigned if one not in read | shared and one.strip("_")]
     return () if len(found) > _MOST or "locals" in read else tuple(found)
