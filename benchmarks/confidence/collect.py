@@ -19,7 +19,7 @@ from benchmarks import repair
 from benchmarks.confidence.mutate import mutants
 from benchmarks.confidence.row import WITHOUT, Row, append_row, read_rows
 from benchmarks.real.hunks import changed_functions, same_code, source_of
-from benchmarks.real.judge import agree, results_of
+from benchmarks.real.judge import agree, results_of, steady_results_of
 from benchmarks.real.manifest import Item, load
 from benchmarks.real.mine import MOST_FAILING, is_source
 from benchmarks.real.project import broken, build, is_test, reset
@@ -275,7 +275,7 @@ def _is_right(
     published = {one: source_of(folder / one) for one in texts}
     if all(same_code(one, new, published[one]) for one, new in texts.items()):
         return True
-    upstream = {one: results_of(item, folder, one) for one in texts}
+    upstream = {one: steady_results_of(item, folder, one) for one in texts}
     for one, new in texts.items():
         (folder / one).write_bytes(new.encode())
     if not run_suite(item, folder, only=failing).passed:

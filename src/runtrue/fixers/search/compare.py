@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from runtrue.fixers.search.budget import WAITING
-from runtrue.fixers.search.doubts import dodges, raises_by_accident
+from runtrue.fixers.search.doubts import asks_nothing, dodges, raises_by_accident
 from runtrue.fixers.search.edit_search import Search
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.forked_prover import Prover
@@ -45,6 +45,7 @@ async def compared(
         original=original,
         trusted=tuple(one.test in passing for one in prover.calls),
         clumsy=tuple(clumsiness(one.texts(search.base).values()) for one in found),
+        texts=tuple("\0".join(one.texts(search.base).values()) for one in found),
         discoveries=tuple(
             discovery_of(one, search, failures, dodges=_dodges(one, search.base, failures))
             for one in found
@@ -72,9 +73,10 @@ def discovery_of(
 def _dodges(candidate: EditSet, base: dict[str, str], failures: Sequence[Failure]) -> bool:
     programs = {edit.file: Program(edit.file, base[edit.file]) for edit in candidate.edits}
     return any(
-        seems(programs[edit.file], edit, failures)
+        asks_nothing(programs[edit.file], edit)
+        or dodges(programs[edit.file], edit, failures)
+        or raises_by_accident(programs[edit.file], edit, failures)
         for edit in candidate.edits
-        for seems in (dodges, raises_by_accident)
     )
 
 

@@ -7,6 +7,7 @@ old and the new condition are evaluated on some values, to see whether they have
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ _GUARDING = frozenset(("condition_add", "guard", "condition", "isinstance", "get
 _VALUES: tuple[Any, ...] = (-10, -1, 0, 1, 10, "", "a", None, (), (1,), True)
 _MOST_ROWS = 4_000
 _FUNCTIONS: dict[str, Any] = {"abs": abs, "len": len, "bool": bool, "__builtins__": {}}
+#: Built-in classes and functions: as a condition, each is true.
+_ALWAYS_TRUE = frozenset(name for name, one in vars(builtins).items() if callable(one))
 _PLAIN = (
     *(ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop),
     *(ast.Constant, ast.Name, ast.expr_context, ast.Tuple, ast.List, ast.Set),
@@ -136,6 +139,56 @@ def raises_by_accident(program: Program, edit: Edit, failures: Sequence[Failure]
     return isinstance(statement, _PLAIN_STATEMENTS) and not any(
         isinstance(node, _ASKING) for node in around if _begin(node) >= _begin(statement)
     )
+
+
+def asks_nothing(program: Program, edit: Edit) -> bool:
+    """Return whether an edit makes a condition of what is always true or always false.
+
+    That is a class or a function that is not called, a value that is written out, or something
+    compared with itself: a check that is got out of the way, whatever it was about.
+    """
+    try:
+        new = ast.parse(edit.applied(program.text))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return _count_fixed(new) > _count_fixed(program.tree)
+
+
+def _count_fixed(tree: ast.Module) -> int:
+    fixed = _ALWAYS_TRUE | {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    return sum(_is_fixed(one, fixed) for one in _conditions(tree))
+
+
+def _conditions(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                yield test
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield operand
+            case ast.comprehension(ifs=ifs):
+                yield from ifs
+            case ast.BoolOp(values=[*values, _]):
+                yield from values
+
+
+def _is_fixed(node: ast.expr, always_true: frozenset[str]) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in always_true
+        case ast.Lambda() | ast.Constant():
+            return True
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return bool(parts)
+        case ast.Compare(left=left, comparators=[right]):
+            return ast.dump(left) == ast.dump(right)
+        case ast.BoolOp(values=[*_, last]):
+            return _is_fixed(last, always_true)
+    return False
 
 
 def _covers(span: tuple[int, int], start: int, end: int) -> bool:

@@ -84,8 +84,8 @@ class Signs:
 
     @property
     def is_blind(self) -> bool:
-        """True if no further input shows the edit: then nothing was compared."""
-        return self.kept == 1.0
+        """True if no further input shows the edit, or there is none: then nothing was compared."""
+        return self.kept is None or self.kept == 1.0
 
     def features(self) -> dict[str, float]:
         """Return the numbers that the weights are for; those that are not known are left out."""
@@ -99,7 +99,7 @@ class Signs:
             "size": math.log1p(self.size),
             "tokens": float(self.tokens),
         }
-        if self.kept is not None:
+        if not self.tokens:
             found["blind"] = float(self.is_blind)
         if self.kept is not None and not self.is_blind:
             found["kept"] = self.kept
