@@ -187,3 +187,18 @@ def test_a_condition_that_is_always_the_same_asks_nothing(
     one = Splice(start, start + len(old), new)
     edit = Edit(file="tax.py", splices=(one,), kind="k", line=1, says="")
     assert asks_nothing(Program("tax.py", KINDS), edit) is nothing
+
+
+def test_another_assertion_in_place_of_the_one_that_failed_proves_nothing() -> None:
+    text = "def read(left):\n    size = left\n    assert size == 0\n    return size + 1\n"
+    frame = Frame(file="tax.py", line=3, function="read")
+    failure = Failure(test="test_read", exception="AssertionError", frames=(frame,))
+
+    def seems(old: str, new: str) -> bool:
+        one = Splice(text.index(old), text.index(old) + len(old), new)
+        edit = Edit(file="tax.py", splices=(one,), kind="k", line=3, says="")
+        return dodges(Program("tax.py", text), edit, [failure])
+
+    assert seems("size == 0", "size != 0")
+    assert seems("== 0", "== 1")
+    assert not seems("= left", "= left - 1")

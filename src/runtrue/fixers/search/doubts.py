@@ -95,8 +95,11 @@ def dodges(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
 
     That is so where it asks something else around a line of a traceback. A further condition, or a
     guard, says which case it is about; a name or an operator that was replaced does not. Where the
-    program itself refuses, what it asks may well be the mistake.
+    program itself refuses, what it asks may well be the mistake; but what it asserts was thought to
+    hold always, and no longer asking for it proves nothing.
     """
+    if any(_is_inside(program.span(one), edit) for one in _asserted(program, failures)):
+        return True
     if edit.kind in _GUARDING:
         return False
     refusals = {one.lineno for one in ast.walk(program.tree) if isinstance(one, _CHECKS)}
@@ -109,13 +112,34 @@ def dodges(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
         if frame.file == program.file
     }
     for node in ast.walk(program.tree) if lines else ():
-        if isinstance(node, ast.If | ast.While | ast.For) and any(
-            node.body[0].lineno <= line <= (node.body[-1].end_lineno or line) for line in lines
+        if (
+            isinstance(node, ast.If | ast.While | ast.For)
+            and any(
+                node.body[0].lineno <= line <= (node.body[-1].end_lineno or line) for line in lines
+            )
+            and _is_inside(
+                program.span(node.iter if isinstance(node, ast.For) else node.test), edit
+            )
         ):
-            start, end = program.span(node.iter if isinstance(node, ast.For) else node.test)
-            if all(start <= one.start and one.end <= end for one in edit.splices):
-                return True
+            return True
     return False
+
+
+def _asserted(program: Program, failures: Sequence[Failure]) -> Iterator[ast.Assert]:
+    """Yield the program's own assertions that failing tests ran into."""
+    lines = {one.frames[-1].line for one in failures if _is_innermost(program, one)}
+    for node in ast.walk(program.tree) if lines else ():
+        if isinstance(node, ast.Assert) and lines & {*range(node.lineno, _last_line(node) + 1)}:
+            yield node
+
+
+def _last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _is_inside(span: tuple[int, int], edit: Edit) -> bool:
+    start, end = span
+    return all(start <= one.start and one.end <= end for one in edit.splices)
 
 
 def raises_by_accident(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
