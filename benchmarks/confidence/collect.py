@@ -11,15 +11,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from benchmarks import repair
 from benchmarks.confidence.mutate import mutants
-from benchmarks.confidence.row import Row, append_row, read_rows
+from benchmarks.confidence.row import WITHOUT, Row, append_row, read_rows
 from benchmarks.real.hunks import changed_functions, same_code, source_of
-from benchmarks.real.judge import agree, results_of
+from benchmarks.real.judge import agree, results_of, steady_results_of
 from benchmarks.real.manifest import Item, load
 from benchmarks.real.mine import MOST_FAILING, is_source
 from benchmarks.real.project import broken, build, is_test, reset
@@ -33,6 +33,7 @@ from runtrue.fixers.search.measurement import CheckOutcome
 from runtrue.fixers.search.report import SearchReport, SearchScope, Solution
 from runtrue.fixers.search.servers import TrialLimits, Unprovable
 from runtrue.fixers.search.session import SearchSession
+from runtrue.fixers.search.signs import Signs
 from runtrue.loop import Workplace
 
 #: Processor seconds of a suite that is worth running for a mutant, and mutants tried for a bug.
@@ -66,9 +67,37 @@ def collect(source: str, file: Path, *, every: int, bugs: int, only: str, second
         if best is not None and best.left:
             best = None  # it fixes only some of the tests
         row = _row(bug, best)
-        append_row(file, row)
-        verdict = {None: "-", True: "right", False: "WRONG"}[row.right]
-        print(f"{bug.project} {bug.name}: {verdict} {row.confidence} {row.says}", flush=True)
+        for one in (row, *_out_of_reach(row, report)):
+            append_row(file, one)
+            verdict = {None: "-", True: "right", False: "WRONG"}[one.right]
+            print(f"{one.project} {one.bug}: {verdict} {one.confidence} {one.says}", flush=True)
+
+
+def _out_of_reach(row: Row, report: SearchReport) -> Iterator[Row]:
+    """Yield what would have been handed over if the right edit were beyond the search.
+
+    That is how most real bugs are. What behaves otherwise than a right edit is wrong.
+    """
+    compared = report.passing
+    if not row.right or compared is None:
+        return
+    right = compared.ranked()[0].behaviour
+    others = compared.unlike(right).ranked() if right is not None else ()
+    for best in others[:1]:
+        signs = best.signs
+        yield replace(
+            row,
+            source=WITHOUT,
+            right=False,
+            features=signs.features() if signs else {},
+            confidence=best.confidence,
+            says=best.candidate.says,
+            ruled_out=_is_ruled_out(best.candidate.doubt, signs),
+        )
+
+
+def _is_ruled_out(doubt: str | None, signs: Signs | None) -> bool:
+    return bool(doubt or (signs and signs.discovery and signs.discovery.dodges))
 
 
 def _row(bug: Bug, best: Solution | None) -> Row:
@@ -90,9 +119,7 @@ def _row(bug: Bug, best: Solution | None) -> Row:
         features=best.signs.features() if best.signs else {},
         confidence=best.confidence,
         says=best.says,
-        ruled_out=bool(
-            best.doubt or (best.signs and best.signs.discovery and best.signs.discovery.dodges)
-        ),
+        ruled_out=_is_ruled_out(best.doubt, best.signs),
     )
 
 
@@ -248,7 +275,7 @@ def _is_right(
     published = {one: source_of(folder / one) for one in texts}
     if all(same_code(one, new, published[one]) for one, new in texts.items()):
         return True
-    upstream = {one: results_of(item, folder, one) for one in texts}
+    upstream = {one: steady_results_of(item, folder, one) for one in texts}
     for one, new in texts.items():
         (folder / one).write_bytes(new.encode())
     if not run_suite(item, folder, only=failing).passed:

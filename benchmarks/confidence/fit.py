@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.confidence.row import Row
+from benchmarks.confidence.row import WITHOUT, Row
+from runtrue.fixers.search.signs import standardised
 from runtrue.fixers.search.weights import INTERCEPT, STEPS
 from runtrue.fixers.search.weights import WEIGHTS as COMMITTED
 
@@ -17,7 +18,7 @@ PENALTY = 1.0
 #: How much it costs to leave the committed weights where they are gone on from, in rows.
 PRIOR = 8.0
 #: How much a row of each source counts: real bugs are what users have.
-WORTH = {"real": 2.0, "mutants": 1.0, "programs": 0.4}
+WORTH = {"real": 2.0, "mutants": 1.0, WITHOUT: 1.0, "programs": 0.4}
 #: In which direction each sign must point. One that points the other way in the rows at hand says
 #: more about those rows than about edits, and is left out.
 DIRECTION = {
@@ -48,7 +49,7 @@ class Model:
         score = self.intercept
         for name, (mean, scale, weight) in self.weights.items():
             if name in features:
-                score += weight * (features[name] - mean) / scale
+                score += weight * standardised(features[name], mean, scale)
         estimate = _sigmoid(score)
         if self.steps and not features.get("tokens"):
             return max(chance for start, chance in self.steps if start <= estimate)
@@ -94,7 +95,7 @@ def _fit(rows: Sequence[Row], names: Sequence[str], prior: Model | None) -> Mode
     table = [
         [1.0]
         + [
-            (row.features[name] - mean) / scale if name in row.features else 0.0
+            standardised(row.features[name], mean, scale) if name in row.features else 0.0
             for name, (mean, scale) in scales.items()
         ]
         for row in rows

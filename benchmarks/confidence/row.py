@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 SOURCES = ("programs", "mutants", "real")
+#: Not searched for: the best edit of a search if all that behave like the right one are left out.
+WITHOUT = "without"
 #: Those that the committed weights were last changed by; without what the edits say.
 ROWS = Path(__file__).parent / "rows.jsonl"
 

@@ -118,6 +118,10 @@ EXAMPLES: dict[str, tuple[str, str] | tuple[str, str, Failure]] = {
         "try:\n    f()\nexcept (KeyError, ValueError):\n    g()",
         _raised("ValueError", "", 2),
     ),
+    "cause": (
+        "try:\n    f()\nexcept KeyError as e:\n    raise Refused(1)",
+        "try:\n    f()\nexcept KeyError as e:\n    raise Refused(1) from e",
+    ),
     "clause": ("if a:\n    f()\nif b:\n    g()", "if a:\n    f()\nelif b:\n    g()"),
     "convert": (
         "def f(xs):\n    return map(str, xs)",
@@ -228,6 +232,10 @@ EXAMPLES: dict[str, tuple[str, str] | tuple[str, str, Failure]] = {
     ),
     "uncomment": ("def f(a, b):\n    return a  # + b", "def f(a, b):\n    return a + b"),
     "unconditional": ("if ok:\n    f()", "f()"),
+    "unread": (
+        "def f(a, b):\n    top = a + b\n    return (a, b)",
+        "def f(a, b):\n    top = a + b\n    return (a, b, top)",
+    ),
     "update": (
         "def f(xs):\n    n = 0\n    for x in xs:\n        show(x)\n    return n",
         "def f(xs):\n    n = 0\n    for x in xs:\n        show(x)\n        n += 1\n    return n",

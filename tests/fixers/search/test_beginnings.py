@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fixers.search.trying import offers
+from tests.fixers.search.trying import failed, offers
 
 TABLE = {
     "two variables at once": (
@@ -33,3 +33,19 @@ TABLE = {
 def test_it_is_there_before_it_is_used(rule: str) -> None:
     kind, before, after = TABLE[rule]
     offers(kind, before, after)
+
+
+def test_a_variable_begins_as_what_it_is_compared_with() -> None:
+    source = """\
+    def read(node):
+        try:
+            item = getattr(node, "item")
+        except TypeError:
+            pass
+        if item is not NOT_FOUND:
+            return item
+    """
+    message = "cannot access local variable 'item' where it is not associated with a value"
+    failure = failed("UnboundLocalError", message, 6)
+    wanted = source.replace("        try:\n", "        item = NOT_FOUND\n        try:\n")
+    offers("begin", source, wanted, failure)

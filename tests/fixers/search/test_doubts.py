@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtrue.fixers.search.doubts import DROPS_A_CHECK, dodges, raises_by_accident
+from runtrue.fixers.search.doubts import DROPS_A_CHECK, asks_nothing, dodges, raises_by_accident
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure, Frame
 from runtrue.fixers.search.localise import Suspicion
@@ -153,3 +153,52 @@ def test_an_exception_that_a_test_waits_for_is_raised_on_purpose(
     assert raises_by_accident(program, edit, [missed]) is is_accident
     other = Failure(test="t", exception="AssertionError", message="assert 1 == 2")
     assert not raises_by_accident(program, edit, [other])
+
+
+KINDS = """\
+class Rows:
+    pass
+
+def shown(value, other):
+    if isinstance(list, value):
+        return ", ".join(value)
+    return [value for one in value if one == other]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "nothing"),
+    [
+        ("isinstance(list, value)", "list", True),
+        ("isinstance(list, value)", "Rows", True),
+        ("isinstance(list, value)", "isinstance(value, list)", False),
+        ("isinstance(list, value)", "not len", True),
+        ("isinstance(list, value)", "1", True),
+        ("one == other", "other == other", True),
+        ("one == other", "one is other", False),
+        ("isinstance(list, value)", "value or list", True),
+        ("isinstance(list, value)", "value", False),
+    ],
+)
+def test_a_condition_that_is_always_the_same_asks_nothing(
+    old: str, new: str, *, nothing: bool
+) -> None:
+    start = KINDS.index(old)
+    one = Splice(start, start + len(old), new)
+    edit = Edit(file="tax.py", splices=(one,), kind="k", line=1, says="")
+    assert asks_nothing(Program("tax.py", KINDS), edit) is nothing
+
+
+def test_another_assertion_in_place_of_the_one_that_failed_proves_nothing() -> None:
+    text = "def read(left):\n    size = left\n    assert size == 0\n    return size + 1\n"
+    frame = Frame(file="tax.py", line=3, function="read")
+    failure = Failure(test="test_read", exception="AssertionError", frames=(frame,))
+
+    def seems(old: str, new: str) -> bool:
+        one = Splice(text.index(old), text.index(old) + len(old), new)
+        edit = Edit(file="tax.py", splices=(one,), kind="k", line=3, says="")
+        return dodges(Program("tax.py", text), edit, [failure])
+
+    assert seems("size == 0", "size != 0")
+    assert seems("== 0", "== 1")
+    assert not seems("= left", "= left - 1")

@@ -1044,3 +1044,29 @@ def test_methods_generators_and_coroutines_behave_too(tmp_path: Path) -> None:
     assert "held" in put
     assert "1" in put
     assert others == ["3", "[0, 1, 2]", "raises ZeroDivisionError"]
+
+
+def test_what_a_call_leaves_in_private_fields_belongs_to_what_it_does(tmp_path: Path) -> None:
+    shop = """
+        class Till:
+            def __init__(self):
+                self._sum = 0
+
+            def add(self, price):
+                self._sum = self._sum + price
+                return price
+    """
+    files = {
+        "shop.py": shop,
+        "test_shop.py": "from shop import Till\n\ndef test_it():\n    assert Till().add(2) == 2\n",
+    }
+
+    async def work(prover: Prover) -> list[tuple[str, ...] | None]:
+        text = textwrap.dedent(shop)
+        texts = [text, text.replace("+ price", "+ 0 + price"), text.replace("+ price", "- price")]
+        return [await prover.behave({"shop.py": one}, seed=1, inputs=8) for one in texts]
+
+    program, alike, other = proving(tmp_path, files, work)
+    assert program is not None
+    assert program == alike != other
+    assert program[0].partition("\0")[0] == "2"

@@ -48,3 +48,16 @@ def test_an_exception_that_is_caught_and_passed_over_in_silence_is_doubted() -> 
 def test_a_mistake_in_the_program_that_is_caught_is_doubted() -> None:
     after = BEFORE.replace("KeyError", "(KeyError, NameError)")
     assert offers("catch", BEFORE, after, failed("NameError", "name 'x' is not defined", 3)).doubt
+
+
+def test_what_is_raised_instead_names_its_cause() -> None:
+    before = "try:\n    send()\nexcept {}:\n    raise Refused('no'){}\n"
+    given = before.format("OSError as e", "")
+    offers("cause", given, before.format("OSError as e", " from e"))
+    offers("cause", given, before.format("OSError as e", " from None"))
+    unnamed = before.format("OSError", "")
+    offers("cause", unnamed, before.format("OSError as error", " from error"))
+    hidden = before.format("OSError as e", " from None")
+    offers("cause", hidden, before.format("OSError as e", " from e"))
+    kinds = {edit.kind for edit in proposed(before.format("OSError as e", " from e")).values()}
+    assert "cause" not in kinds

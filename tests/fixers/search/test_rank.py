@@ -8,7 +8,7 @@ import pytest
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.rank import rank_edits, shortest_difference
+from runtrue.fixers.search.rank import is_other_ingredient, rank_edits, shortest_difference
 from runtrue.fixers.search.signs import Discovery
 from runtrue.fixers.search.trial import RecordedInput
 from runtrue.loop import Example
@@ -60,7 +60,9 @@ def test_of_those_that_behave_alike_the_one_that_changes_fewer_places_is_ahead()
 
 
 def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
-    likely, unlikely = (rank_edits([candidate("a", cost)], [None])[0] for cost in (-0.5, 2.5))
+    likely, unlikely = (
+        rank_edits([candidate("a", cost)], [("1", "2")], ("0", "2"))[0] for cost in (-0.5, 2.5)
+    )
     assert unlikely.confidence < 0.5 < likely.confidence
 
 
@@ -89,8 +91,9 @@ def test_confidences_are_shares_and_never_certain() -> None:
 
 def test_edits_that_behave_otherwise_take_confidence_from_one_another() -> None:
     names = "abcdefgh"
-    alone = rank_edits([candidate("a", 0.2)], [("1",)], failing=1)
-    among = rank_edits([candidate(n, 0.2) for n in names], [(n,) for n in names], failing=1)
+    alone = rank_edits([candidate("a", 0.2)], [("1", "2")], ("0", "2"), failing=1)
+    others = [candidate(name, 0.2) for name in names]
+    among = rank_edits(others, [(name, name) for name in names], ("0", "2"), failing=1)
     assert among[0].confidence < 0.5 < alone[0].confidence
 
 
@@ -171,3 +174,30 @@ def test_what_was_not_compared_says_nothing() -> None:
     (choice,) = rank_edits([candidate("a", 1.0)], [None], None)
     assert choice.signs is not None
     assert choice.signs.kept is choice.signs.breaks is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "only_one"),
+    [
+        ("isinstance(x, Row)", "isinstance(x, Rows)", True),
+        ("return None", "return []", True),
+        ("size + 1", "size - 2", False),
+        ("item.name", "item.key", True),
+        ("x > 1", "x >= 1", False),
+        ("f(x)", "f(x, y)", False),
+    ],
+)
+def test_programs_that_differ_in_one_name_or_constant(
+    one: str, other: str, *, only_one: bool
+) -> None:
+    texts = (f"def f(x):\n    {line}\n" for line in (one, other))
+    assert is_other_ingredient(*texts) is only_one
+
+
+def test_where_any_name_would_do_none_is_sure() -> None:
+    pair = [candidate("a", -0.3), candidate("b", -0.3)]
+    texts = ["isinstance(x, Row)", "isinstance(x, Column)"]
+    alike, before = [("1", "2"), ("1", "2")], ("raises NameError", "2")
+    for said, sure in ((texts, False), (["x > 1", "1 < x"], True)):
+        best = rank_edits(pair, alike, before, texts=said, tests=20, failing=3)[0]
+        assert (best.confidence >= 0.5) is sure, said

@@ -48,6 +48,7 @@ def edit(start: int, end: int, text: str) -> EditSet:
         {"moved": 3},
         {"breaks": 0.1},
         {"kept": 1.0},
+        {"kept": None, "moved": None, "breaks": None},
         {"rivals": 9},
         {"suits": True, "failing": 1, "cost": 0.3},
         {
@@ -70,7 +71,7 @@ def test_a_plain_edit_passes_the_floor_and_no_edit_is_certain() -> None:
 def test_what_is_not_known_counts_neither_way() -> None:
     nothing = dict.fromkeys(("moved", "kept", "breaks", "tests", "failing", "cut_off", "discovery"))
     unknown = replace(PLAIN, **nothing)  # type: ignore[arg-type]
-    assert set(unknown.features()) == {"share", "rivals", "cost", "size", "tokens"}
+    assert set(unknown.features()) == {"share", "rivals", "cost", "size", "tokens", "blind"}
     assert 0 < unknown.chance() < 1
 
 

@@ -7,6 +7,7 @@ old and the new condition are evaluated on some values, to see whether they have
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ _GUARDING = frozenset(("condition_add", "guard", "condition", "isinstance", "get
 _VALUES: tuple[Any, ...] = (-10, -1, 0, 1, 10, "", "a", None, (), (1,), True)
 _MOST_ROWS = 4_000
 _FUNCTIONS: dict[str, Any] = {"abs": abs, "len": len, "bool": bool, "__builtins__": {}}
+#: Built-in classes and functions: as a condition, each is true.
+_ALWAYS_TRUE = frozenset(name for name, one in vars(builtins).items() if callable(one))
 _PLAIN = (
     *(ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.Compare, ast.cmpop),
     *(ast.Constant, ast.Name, ast.expr_context, ast.Tuple, ast.List, ast.Set),
@@ -92,8 +95,11 @@ def dodges(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
 
     That is so where it asks something else around a line of a traceback. A further condition, or a
     guard, says which case it is about; a name or an operator that was replaced does not. Where the
-    program itself refuses, what it asks may well be the mistake.
+    program itself refuses, what it asks may well be the mistake; but what it asserts was thought to
+    hold always, and no longer asking for it proves nothing.
     """
+    if any(_is_inside(program.span(one), edit) for one in _asserted(program, failures)):
+        return True
     if edit.kind in _GUARDING:
         return False
     refusals = {one.lineno for one in ast.walk(program.tree) if isinstance(one, _CHECKS)}
@@ -106,13 +112,34 @@ def dodges(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
         if frame.file == program.file
     }
     for node in ast.walk(program.tree) if lines else ():
-        if isinstance(node, ast.If | ast.While | ast.For) and any(
-            node.body[0].lineno <= line <= (node.body[-1].end_lineno or line) for line in lines
+        if (
+            isinstance(node, ast.If | ast.While | ast.For)
+            and any(
+                node.body[0].lineno <= line <= (node.body[-1].end_lineno or line) for line in lines
+            )
+            and _is_inside(
+                program.span(node.iter if isinstance(node, ast.For) else node.test), edit
+            )
         ):
-            start, end = program.span(node.iter if isinstance(node, ast.For) else node.test)
-            if all(start <= one.start and one.end <= end for one in edit.splices):
-                return True
+            return True
     return False
+
+
+def _asserted(program: Program, failures: Sequence[Failure]) -> Iterator[ast.Assert]:
+    """Yield the program's own assertions that failing tests ran into."""
+    lines = {one.frames[-1].line for one in failures if _is_innermost(program, one)}
+    for node in ast.walk(program.tree) if lines else ():
+        if isinstance(node, ast.Assert) and lines & {*range(node.lineno, _last_line(node) + 1)}:
+            yield node
+
+
+def _last_line(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _is_inside(span: tuple[int, int], edit: Edit) -> bool:
+    start, end = span
+    return all(start <= one.start and one.end <= end for one in edit.splices)
 
 
 def raises_by_accident(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
@@ -136,6 +163,56 @@ def raises_by_accident(program: Program, edit: Edit, failures: Sequence[Failure]
     return isinstance(statement, _PLAIN_STATEMENTS) and not any(
         isinstance(node, _ASKING) for node in around if _begin(node) >= _begin(statement)
     )
+
+
+def asks_nothing(program: Program, edit: Edit) -> bool:
+    """Return whether an edit makes a condition of what is always true or always false.
+
+    That is a class or a function that is not called, a value that is written out, or something
+    compared with itself: a check that is got out of the way, whatever it was about.
+    """
+    try:
+        new = ast.parse(edit.applied(program.text))
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    return _count_fixed(new) > _count_fixed(program.tree)
+
+
+def _count_fixed(tree: ast.Module) -> int:
+    fixed = _ALWAYS_TRUE | {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    return sum(_is_fixed(one, fixed) for one in _conditions(tree))
+
+
+def _conditions(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+                yield test
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield operand
+            case ast.comprehension(ifs=ifs):
+                yield from ifs
+            case ast.BoolOp(values=[*values, _]):
+                yield from values
+
+
+def _is_fixed(node: ast.expr, always_true: frozenset[str]) -> bool:
+    match node:
+        case ast.Name(id=name):
+            return name in always_true
+        case ast.Lambda() | ast.Constant():
+            return True
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return bool(parts)
+        case ast.Compare(left=left, comparators=[right]):
+            return ast.dump(left) == ast.dump(right)
+        case ast.BoolOp(values=[*_, last]):
+            return _is_fixed(last, always_true)
+    return False
 
 
 def _covers(span: tuple[int, int], start: int, end: int) -> bool:

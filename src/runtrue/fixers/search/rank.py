@@ -12,7 +12,9 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os.path import commonprefix
+from string import ascii_letters, digits
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
@@ -24,10 +26,16 @@ from runtrue.loop import Example
 Behaviour = tuple[str, ...]
 #: The digest of an input for which there was no time.
 NOT_TRIED = "not tried"
+#: What follows in a digest is a mark of what the call left in its arguments.
+_MARK = "\0"
 #: How the digests of an input begin for which nothing was returned.
 _NO_VALUE = ("raises ", "does not end")
 #: A whole number that is a float: equal to the one that is not, as tests see it.
 _WHOLE = re.compile(r"(?<![\w.])(\d+)\.0(?![\w.])")
+#: Names with their attributes, numbers, texts in quotes, and what is empty.
+_ATOM = re.compile(r"-?[\w.]+|([\"'])[^\"'\n]*\1|\[\]|\{\}|\(\)")
+_WORD_CHARACTERS = f"{ascii_letters}{digits}_.\"'"
+_OF_WORD = re.compile(r"[\w.\"']")
 #: The confidence in a doubtful candidate.
 _DOUBTFUL = 0.05
 #: The most where the code that raised may no longer be reached.
@@ -57,6 +65,49 @@ class RankedEdits:
     signs: Signs | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassingEdits:
+    """Candidates that pass, with what is known of each and of the search; see `rank_edits`."""
+
+    candidates: tuple[EditSet, ...]
+    behaviours: tuple[Behaviour | None, ...]
+    original: Behaviour | None
+    trusted: tuple[bool, ...]
+    clumsy: tuple[tuple[int, int], ...]
+    texts: tuple[str, ...]
+    discoveries: tuple[Discovery, ...]
+    tests: int
+    failing: int
+    cut_off: bool
+
+    def ranked(self) -> list[RankedEdits]:
+        """Return the candidates, best first."""
+        return rank_edits(
+            self.candidates,
+            self.behaviours,
+            self.original,
+            trusted=self.trusted,
+            clumsy=self.clumsy,
+            texts=self.texts,
+            tests=self.tests,
+            failing=self.failing,
+            cut_off=self.cut_off,
+            discoveries=self.discoveries,
+        )
+
+    def unlike(self, behaviour: Behaviour) -> PassingEdits:
+        """Return those that are known to behave otherwise: all there is if these are not found."""
+        kept = [n for n, one in enumerate(self.behaviours) if one is not None and one != behaviour]
+        return replace(
+            self,
+            candidates=tuple(self.candidates[n] for n in kept),
+            behaviours=tuple(self.behaviours[n] for n in kept),
+            clumsy=tuple(self.clumsy[n] for n in kept),
+            texts=tuple(self.texts[n] for n in kept),
+            discoveries=tuple(self.discoveries[n] for n in kept),
+        )
+
+
 def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
     """Count operations of programs that change nothing (`x + 0`, `not not x`), and the nodes."""
     found = length = 0
@@ -71,6 +122,18 @@ def clumsiness(texts: Iterable[str]) -> tuple[int, int]:
     return found, length
 
 
+def is_other_ingredient(one: str, other: str) -> bool:
+    """Return whether two programs differ in one name, attribute or constant, and in no more."""
+    start = len(commonprefix((one, other)))  # noqa: RUF071 - these are no paths
+    end = len(commonprefix((one[start:][::-1], other[start:][::-1])))  # noqa: RUF071
+    while start and _OF_WORD.match(one[start - 1]):
+        start -= 1
+    last = one[len(one) - end :]
+    end -= len(last) - len(last.lstrip(_WORD_CHARACTERS))
+    parts = [text[start : len(text) - end] for text in (one, other)]
+    return parts[0] != parts[1] and all(_ATOM.fullmatch(part) for part in parts)
+
+
 def rank_edits(
     candidates: Sequence[EditSet],
     behaviours: Sequence[Behaviour | None],
@@ -78,6 +141,7 @@ def rank_edits(
     *,
     trusted: Sequence[bool] = (),
     clumsy: Sequence[tuple[int, int]] | None = None,
+    texts: Sequence[str] = (),
     tests: int | None = None,
     failing: int | None = None,
     cut_off: bool | None = None,
@@ -90,7 +154,9 @@ def rank_edits(
     tests that pass with it.
     `tests` is how many tests they pass, `failing` how many of these failed, `cut_off` whether a
     limit ended the search, `discoveries` how each was found, `tokens` that the file did not parse.
-    The confidence is the chance that these and other signs give.
+    The confidence is the chance that these and other signs give. `texts` are the programs: where
+    others behave alike with another name or constant in the same place, nothing says which one is
+    meant, and they share that chance.
 
     Of candidates that behave alike, the least clumsy is ahead, then the one that changes the fewest
     places, then the likeliest. Where nothing is known of how they behave, the likeliest is.
@@ -118,10 +184,20 @@ def rank_edits(
     def dodges(at: int) -> bool:
         return bool(discoveries) and discoveries[at].dodges
 
+    def part_of_place(at: int) -> float:
+        """Return a candidate's part of the likelihood of all that may be in its place."""
+        others = [
+            math.exp(candidates[at].cost - other.cost)
+            for n, other in enumerate(candidates if texts else ())
+            if n != at and keys[n] == keys[at] and is_other_ingredient(texts[at], texts[n])
+        ]
+        return 1 / (1 + sum(others))
+
     def confidence(at: int, signs: Signs) -> float:
         if candidates[at].doubt:
             return _DOUBTFUL
-        return round(min(signs.chance(), _DODGING if dodges(at) else 1.0), 2)
+        chance = signs.chance() * part_of_place(at)
+        return round(min(chance, _DODGING if dodges(at) else 1.0), 2)
 
     def signs_of(at: int) -> Signs:
         one = candidates[at]
@@ -180,11 +256,16 @@ def shortest_difference(
         return None
     found = [
         Example(call=one.call, module=one.module, gives=theirs, instead=ours)
-        for one, ours, theirs in zip(calls, chosen, other, strict=False)
+        for one, ours, theirs in zip(calls, map(_given, chosen), map(_given, other), strict=False)
         if ours != theirs and NOT_TRIED not in (ours, theirs)
     ]
     # One that a test can simply call says most.
     return min(found, key=lambda one: (not one.module, len(one.call), one.call), default=None)
+
+
+def _given(digest: str) -> str:
+    """Return what a call gave, without the mark of what it left in its arguments."""
+    return digest.partition(_MARK)[0]
 
 
 def _share(

@@ -13,6 +13,7 @@ from runtrue.flow import Event
 from runtrue.loop import Example, Replacement, Workplace, replacements
 
 if TYPE_CHECKING:
+    from runtrue.fixers.search.rank import PassingEdits
     from runtrue.fixers.search.signs import Signs
 
 
@@ -67,6 +68,8 @@ class SearchReport:
     #: The check's failing tests, and a digest of each file that was edited.
     tests: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
+    #: The edits that were last compared; None where they were not.
+    passing: PassingEdits | None = None
 
     @classmethod
     def recorded(cls, trace: Mapping[str, Any], solutions: list[Solution]) -> SearchReport:

@@ -22,7 +22,7 @@ from typing import Any
 
 from runtrue.encoding import decoded
 from runtrue.fixers.search.budget import WAITING, Allowance, SearchBudget
-from runtrue.fixers.search.choose import choose
+from runtrue.fixers.search.compare import compared
 from runtrue.fixers.search.early_servers import EarlyServers
 from runtrue.fixers.search.edit import Edit, parsed
 from runtrue.fixers.search.edit_search import (
@@ -304,7 +304,9 @@ class SearchSession:
         some: Sequence[str],
     ) -> list[RankedEdits]:
         seconds = max(_CHOOSING, self._left)
-        return await choose(prover, found, search, some, seed=self.seed, seconds=seconds)
+        passing = await compared(prover, found, search, some, seed=self.seed, seconds=seconds)
+        self.report.passing = passing
+        return passing.ranked()
 
     def _add_solutions(self, prover: Prover | FreshProver, choices: Sequence[RankedEdits]) -> None:
         """Report what passes, each with an input on which it differs from the best."""

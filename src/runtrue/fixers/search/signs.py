@@ -31,6 +31,8 @@ _SUITING = frozenset(
 )
 #: From so many tests on, a program is not small.
 _MANY = 10
+#: A sign is never taken for further from the mean than this many deviations.
+_FAR = 3.0
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -82,8 +84,8 @@ class Signs:
 
     @property
     def is_blind(self) -> bool:
-        """True if no further input shows the edit: then nothing was compared."""
-        return self.kept == 1.0
+        """True if no further input shows the edit, or there is none: then nothing was compared."""
+        return self.kept is None or self.kept == 1.0
 
     def features(self) -> dict[str, float]:
         """Return the numbers that the weights are for; those that are not known are left out."""
@@ -97,7 +99,7 @@ class Signs:
             "size": math.log1p(self.size),
             "tokens": float(self.tokens),
         }
-        if self.kept is not None:
+        if not self.tokens:
             found["blind"] = float(self.is_blind)
         if self.kept is not None and not self.is_blind:
             found["kept"] = self.kept
@@ -127,11 +129,19 @@ class Signs:
         for name, value in self.features().items():
             if name in WEIGHTS:
                 mean, scale, weight = WEIGHTS[name]
-                score += weight * (value - mean) / scale
+                score += weight * standardised(value, mean, scale)
         estimate = 1 / (1 + math.exp(-score))
         if self.tokens:
             return min(MOST, estimate)
         return max(chance for start, chance in STEPS if start <= estimate)
+
+
+def standardised(value: float, mean: float, scale: float) -> float:
+    """Return how many deviations a sign is from the mean, within limits.
+
+    Where a sign was hardly ever seen, its deviation is tiny: one value must not decide it all.
+    """
+    return max(-_FAR, min(_FAR, (value - mean) / scale))
 
 
 def fits_a_number(candidate: EditSet) -> bool:

@@ -210,3 +210,14 @@ test('works once', () => {
     assert done.code in (0, 3), done.said
     assert "+    known.set(key, value);" in done.json["diff"]
     assert done.json["confidence"] <= 0.85
+
+
+def test_tests_with_other_names_in_each_run_are_no_hindrance(tmp_path: Path) -> None:
+    name, head = TESTS["mocha"]
+    head = head.replace("{}", "../")
+    drawn = "test(`pays for ${Math.random()}`, () => { assert.equal(shipping(1), 4); });\n"
+    files = {"shipping.js": PROGRAM, name: head + CASES + drawn}
+    project = make(tmp_path / "shop", files, "mocha")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+  const cost = total >= FREE_FROM ? 0 : 4;" in done.json["diff"]

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from runtrue.fixers.search.budget import WAITING, Allowance, SearchBudget
-from runtrue.fixers.search.choose import discovery_of
+from runtrue.fixers.search.compare import discovery_of
 from runtrue.fixers.search.edit_search import EditTrials, Search, SearchTally, where_to_look
 from runtrue.fixers.search.evidence import Baseline, Failure
 from runtrue.fixers.search.javascript.clues import clues_of, suspicion_by_name

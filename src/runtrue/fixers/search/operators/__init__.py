@@ -9,6 +9,7 @@ from runtrue.fixers.search.operators import (
     statements,
     transforms,
     type_tests,
+    unread,
 )
 from runtrue.fixers.search.operators.rules import ExpressionRule
 from runtrue.fixers.search.operators.seam import EditSite, Operator
@@ -20,7 +21,12 @@ POINTED: tuple[Operator, ...] = (
     *(transforms.transformed, transforms.begins_with, characters.one_more),
     *(*parameters.PARAMETERS, *refusals.REFUSALS, *parallels.PARALLEL_STATEMENTS),
     *(parallels.flagged, parallels.like_parallel),
-    *(type_tests.wider_isinstance, type_tests.converted_if),
+    *(
+        type_tests.wider_isinstance,
+        type_tests.converted_if,
+        unread.use_unread,
+        unread.hungry_attribute,
+    ),
 )
 #: What each kind of edit is, by its name.
 KINDS: dict[str, str] = {**expressions.KINDS, **statements.KINDS}

@@ -267,11 +267,20 @@ def beginnings(program: Program, function: Function, name: str) -> list[str]:
         elif isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant):
             kind = type(parent.value.value)
             likely += ["False"] if kind is bool else ['""'] * (kind is str) + ["0"] * (kind is int)
+        elif isinstance(parent, ast.Compare) and parent.left is one:
+            # What it is compared with says what it is where nothing was found.
+            likely += [program.source(side) for side in parent.comparators if _is_marker(side)]
         elif isinstance(parent, ast.AugAssign):
             likely += ['""'] if isinstance(parent.value, ast.JoinedStr) else ["0"]
         elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
             likely += {"min": ['float("inf")'], "max": ["0"], "len": ["[]"]}.get(parent.func.id, [])
     return list(dict.fromkeys([*likely, *_BEGINNINGS]))[:8]
+
+
+def _is_marker(node: ast.expr) -> bool:
+    """True for None, and for what is named like a constant."""
+    named = isinstance(node, ast.Name) and node.id.isupper()
+    return named or (isinstance(node, ast.Constant) and node.value is None)
 
 
 @edits("call", read=True)

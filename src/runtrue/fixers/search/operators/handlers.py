@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from runtrue.fixers.search.edit import Edit
+from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import defaults, raised
 from runtrue.fixers.search.operators.layout import (
     around,
@@ -15,12 +15,15 @@ from runtrue.fixers.search.operators.layout import (
     loop_of,
     rigid,
 )
+from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS
 
 _SWALLOWS = "it swallows an exception"
 #: What a program raises by mistake only: a handler for it hides the mistake.
 _SLIPS = ("NameError", "UnboundLocalError", "AttributeError", "SyntaxError", "RecursionError")
+#: Names for an exception that is caught without one.
+_ERRORS = ("error", "exc", "exception")
 
 
 def catch(site: EditSite) -> Iterator[Edit]:
@@ -72,6 +75,33 @@ def _reraise(site: EditSite) -> Iterator[Edit]:
             yield line_after(program, "reraise", last, "at the end", "raise", unlikely=2.0)
     elif isinstance(last, ast.Return):
         yield program.replace("reraise", last, "raise", unlikely=2.5)
+
+
+def cause(site: EditSite) -> Iterator[Edit]:
+    """The exception that is handled, as the cause of the one that is raised instead."""
+    node, program = site.node, site.program
+    if not isinstance(node, ast.Raise) or node.exc is None:
+        return
+    handler = next((o for o in program.ancestors(node) if isinstance(o, ast.ExceptHandler)), None)
+    if handler is None or program.function_of(handler) is not program.function_of(node):
+        return
+    if isinstance(node.exc, ast.Name) and node.exc.id == handler.name:
+        return
+    end = program.span(node.exc)[1]
+    if isinstance(node.cause, ast.Constant) and handler.name:
+        yield program.replace("cause", node.cause, handler.name)
+    elif node.cause is None and handler.name:
+        put = Splice(end, end, f" from {handler.name}")
+        yield program.edit("cause", node, f"`from {handler.name}` behind it", put)
+    elif node.cause is None and handler.type is not None:
+        taken = {one.id for one in walk(program.scope_of(node), ast.Name)}
+        name = next((one for one in _ERRORS if one not in taken), "caught_error")
+        caught = program.span(handler.type)[1]
+        both = Splice(caught, caught, f" as {name}"), Splice(end, end, f" from {name}")
+        yield program.edit("cause", node, f"`from {name}` behind it", *both)
+    if node.cause is None:
+        hidden = Splice(end, end, " from None")
+        yield program.edit("cause", node, "`from None` behind it", hidden, unlikely=2.0)
 
 
 @edits("try")

@@ -25,6 +25,7 @@ from runtrue.fixers.search.operators import (
     siblings,
     transforms,
     type_tests,
+    unread,
     updates,
 )
 from runtrue.fixers.search.operators.seam import Operator
@@ -44,6 +45,7 @@ KINDS: dict[str, str] = {
     "case": "a branch for another constant of the same kind",
     "call": "the brackets of a call that was not made",
     "catch": "the exception that was seen, caught",
+    "cause": "`from` behind a `raise` in a handler",
     "clause": "`if`, `elif` and `while` for one another",
     "convert": "a value made to be of the type that is needed",
     "copy": "a copy of what is changed, and belongs to others",
@@ -87,6 +89,7 @@ KINDS: dict[str, str] = {
     "try": "what raises, in a `try`",
     "uncomment": "a comment or a string, as the code it was",
     "unconditional": "a block without its condition",
+    "unread": "what nothing reads, put to use, and what nothing sets, set",
     "update": "what is kept for the next call or round, changed",
     "use": "`x(i)` for `x[i]`, or back",
     "yield": "`yield` for `return` and back",
@@ -107,7 +110,7 @@ STATEMENTS: tuple[Operator, ...] = (
     *(classes.through_self, classes.parameter_self, classes.decorate, classes.ordered),
     *(classes.call_super, classes.own_method, classes.fresh_field),
     *(asyncs.add_await, asyncs.make_async),
-    *(handlers.catch, handlers.guard_try),
+    *(handlers.catch, handlers.cause, handlers.guard_try),
     *(assignments.augment, assignments.copy_first, assignments.keep, assignments.in_place),
     *(assignments.count_on, assignments.declare, assignments.begin),
     *(beginnings.begin_together, beginnings.add_loop, beginnings.sort_first),
@@ -124,5 +127,11 @@ STATEMENTS: tuple[Operator, ...] = (
     *parameters.PARAMETERS,
     *refusals.REFUSALS,
     *parallels.PARALLEL_STATEMENTS,
-    *(transforms.begins_with, type_tests.converted_if),
+    *(
+        transforms.begins_with,
+        type_tests.converted_if,
+        unread.use_unread,
+        unread.hungry_attribute,
+        unread.forgotten_function,
+    ),
 )

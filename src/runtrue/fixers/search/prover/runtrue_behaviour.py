@@ -37,6 +37,9 @@ _SECONDS, _IN_ALL = 0.05, 1.0
 #: How many times longer they may wait.
 _WAITING = 4
 _LONGEST = 300
+#: Before the mark of what a call left in its arguments, where it changed them; and how many values
+#: are looked at for it.
+_MARK, _MOST_FIELDS = "\0", 400
 _PLAIN = (bool, int, float, str, bytes, list, tuple, dict, set)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
@@ -357,6 +360,7 @@ def _digest(call: _Call, until: tuple[float, float], child: Any) -> str:
     signal.setitimer(signal.ITIMER_PROF, _SECONDS, _SECONDS)
     signal.setitimer(signal.ITIMER_REAL, _WAITING * _SECONDS, _SECONDS)
     try:
+        before = _state(call)
         result = call.function(*call.args, **call.more)
         if inspect.iscoroutine(result):
             result = asyncio.run(result)
@@ -365,7 +369,8 @@ def _digest(call: _Call, until: tuple[float, float], child: Any) -> str:
         text = show(result)
         if result is None:  # then its effect on the arguments counts
             text = "None " + show([call.args, call.more])
-        return text
+        after = _state(call)
+        return text if after == before else text + _MARK + after
     except _trial.TimeUp:
         return "does not end"
     except BaseException as error:
@@ -373,6 +378,31 @@ def _digest(call: _Call, until: tuple[float, float], child: Any) -> str:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _state(call: _Call) -> str:
+    """Return a mark of what is in a call's arguments, private fields included."""
+    try:
+        text = _fields_of(call.values(), 0, [_MOST_FIELDS])
+    except Exception:  # what cannot be shown says nothing
+        return ""
+    return "%08x" % zlib.crc32(text.encode("utf-8", "replace"))
+
+
+def _fields_of(value: Any, depth: int, left: list[int]) -> str:
+    left[0] -= 1
+    held = getattr(value, "__dict__", None)
+    if left[0] < 0 or depth > 3:
+        return type(value).__name__
+    if type(value) in (list, tuple):
+        return "[%s]" % ", ".join([_fields_of(part, depth + 1, left) for part in value])
+    if type(value) is dict:
+        return "{%s}" % ", ".join(
+            [show(k) + ": " + _fields_of(v, depth + 1, left) for k, v in value.items()]
+        )
+    if type(held) is dict and not isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        return type(value).__name__ + _fields_of(held, depth + 1, left)
+    return show(value, 3)
 
 
 def show(value: Any, depth: int = 0) -> str:

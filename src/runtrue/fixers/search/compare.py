@@ -1,4 +1,4 @@
-"""Choose: rank edits that pass by what they do on further inputs, and by how they were found."""
+"""Compare edits that pass by what they do on further inputs, and by how they were found."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Sequence
 
 from runtrue.fixers.search.budget import WAITING
-from runtrue.fixers.search.doubts import dodges, raises_by_accident
+from runtrue.fixers.search.doubts import asks_nothing, dodges, raises_by_accident
 from runtrue.fixers.search.edit_search import Search
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.forked_prover import Prover
 from runtrue.fixers.search.fresh_prover import FreshProver
 from runtrue.fixers.search.program import Program
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.rank import NOT_TRIED, Behaviour, RankedEdits, clumsiness, rank_edits
+from runtrue.fixers.search.rank import NOT_TRIED, Behaviour, PassingEdits, clumsiness
 from runtrue.fixers.search.report import Stopped
 from runtrue.fixers.search.signs import Discovery, changes_raising_line, writes_named_word
 
@@ -23,7 +23,7 @@ _COMPARED, _INPUTS = 11, 80
 _NEAR = 60
 
 
-async def choose(
+async def compared(
     prover: Prover | FreshProver,
     found: Sequence[EditSet],
     search: Search,
@@ -31,27 +31,28 @@ async def choose(
     *,
     seed: int,
     seconds: float,
-) -> list[RankedEdits]:
-    """Return the candidates of a search, best first."""
+) -> PassingEdits:
+    """Return the candidates of a search, with what they do on further inputs."""
     baseline = await prover.baseline()
     behaviours: list[Behaviour | None] = [None] * len(found)
     original, *known = await _behaviours(prover, found[:_COMPARED], search, targets, seed, seconds)
     behaviours[: len(known)] = known
     failures = [case.failure for case in baseline.failing if case.failure is not None]
     passing = {case.test for case in baseline.cases if case.passed}
-    return rank_edits(
-        found,
-        behaviours,
-        original,
-        trusted=[one.test in passing for one in prover.calls],
-        clumsy=[clumsiness(one.texts(search.base).values()) for one in found],
+    return PassingEdits(
+        candidates=tuple(found),
+        behaviours=tuple(behaviours),
+        original=original,
+        trusted=tuple(one.test in passing for one in prover.calls),
+        clumsy=tuple(clumsiness(one.texts(search.base).values()) for one in found),
+        texts=tuple("\0".join(one.texts(search.base).values()) for one in found),
+        discoveries=tuple(
+            discovery_of(one, search, failures, dodges=_dodges(one, search.base, failures))
+            for one in found
+        ),
         tests=len(baseline.cases),
         failing=len(targets),
         cut_off=search.tally.stopped in (Stopped.TIME, Stopped.CANDIDATES),
-        discoveries=[
-            discovery_of(one, search, failures, dodges=_dodges(one, search.base, failures))
-            for one in found
-        ],
     )
 
 
@@ -72,9 +73,10 @@ def discovery_of(
 def _dodges(candidate: EditSet, base: dict[str, str], failures: Sequence[Failure]) -> bool:
     programs = {edit.file: Program(edit.file, base[edit.file]) for edit in candidate.edits}
     return any(
-        seems(programs[edit.file], edit, failures)
+        asks_nothing(programs[edit.file], edit)
+        or dodges(programs[edit.file], edit, failures)
+        or raises_by_accident(programs[edit.file], edit, failures)
         for edit in candidate.edits
-        for seems in (dodges, raises_by_accident)
     )
 
 
