@@ -192,17 +192,26 @@ validations:
 """
 
 
+_PLAN_SIDE_BY_SIDE = (
+    _PLAN.replace('"a.txt"', '"a.txt", "c.txt"')
+    .replace("actor: command", "needs: [], actor: command")
+    .replace("echo two >> a.txt", "echo two >> c.txt")
+)
+
+
 class PlanScenario(Scenario):
     """A plan whose steps append lines, whose fix needs wider bounds, and that is applied."""
 
-    #: The files of a run undisturbed.
-    _wanted: dict[str, str] | None = None
+    def __init__(self, plan: str = _PLAN) -> None:
+        self._plan = plan
+        #: The files of a run undisturbed.
+        self._wanted: dict[str, str] | None = None
 
     def start(self, folder: Path, journal: Journal, point: str) -> str:
         """Record a plan on a new project."""
-        files = {"a.txt": "", "b.txt": "no\n", "fix.sh": "echo yes > b.txt\n"}
+        files = {"a.txt": "", "c.txt": "", "b.txt": "no\n", "fix.sh": "echo yes > b.txt\n"}
         project = make_project(folder / "project", files)
-        (folder / "plan.yaml").write_text(_PLAN)
+        (folder / "plan.yaml").write_text(self._plan)
         request = plan_use(
             project, load_config(project), str(folder / "plan.yaml"), agent="sh fix.sh #"
         )
@@ -219,7 +228,7 @@ class PlanScenario(Scenario):
         assert run.result is not None
         assert run.result["applied"] is True, point
         assert "b.txt" in json.dumps(run.result["plan"]["strategy"]), f"{point}: not revised"
-        found = {name: (project / name).read_text() for name in ("a.txt", "b.txt")}
+        found = {name: (project / name).read_text() for name in ("a.txt", "b.txt", "c.txt")}
         assert found["b.txt"] == "yes\n", point
         self._wanted = self._wanted or found
         assert found == self._wanted, f"{point}: {found}"
@@ -236,6 +245,7 @@ def all_scenarios(server: str, log: Path) -> dict[str, Scenario]:
         "workflows in a batch": nested(server, log, 4, 6),
         "workflows at once": nested(server, log, 4, 6, **at_once),
         "plan": PlanScenario(),
+        "plan side by side": PlanScenario(_PLAN_SIDE_BY_SIDE),
     }
 
 

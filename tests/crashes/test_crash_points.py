@@ -23,6 +23,7 @@ EVERY = {
     "workflows in a batch": 13,
     "workflows at once": 13,
     "plan": 31,
+    "plan side by side": 37,
 }
 
 

@@ -185,6 +185,8 @@ def _step(step: Step) -> str:
     facts += filter(None, [_bounds(step.bounds)])
     if step.network:
         facts.append("needs the network")
+    if isinstance(step.needs, tuple):
+        facts.append(f"needs {', '.join(step.needs) or 'no other step'}")
     about = f" ({'; '.join(facts)})" if facts else ""
     return f"{step.id} {step.description}{about}"
 

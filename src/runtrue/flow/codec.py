@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -19,6 +20,9 @@ _LARGE = 64 * 1024
 #: The first byte of what zlib writes, with which no JSON begins.
 _PACKED = b"x"
 _LEVEL = 1
+#: From this size on, what is equal anyway is not read again.
+_HUGE = 1024 * 1024
+_PLAIN = (str, int, bool)
 
 #: For hashes, which must not depend on the order of keys. Results keep theirs.
 _encode_in_order = msgspec.json.Encoder(order="deterministic").encode
@@ -35,7 +39,9 @@ def encoded_result(name: str, result: Any, decode: Decode) -> tuple[bytes, Any]:
     """Return a result as it is recorded, and as it would be seen on replay."""
     encoded = _encoded(_encode, name, "returned", result)
     try:
-        return packed(encoded), decode(encoded)
+        # Of a large one, as an answer of many megabytes, there is no second copy.
+        seen = result if len(encoded) >= _HUGE and _is_same(result, decode) else decode(encoded)
+        return packed(encoded), seen
     except msgspec.MsgspecError as error:
         raise FlowError(
             f"{name} returned something else than it is annotated with: {error}"
@@ -58,6 +64,36 @@ def packed(encoded: bytes) -> bytes:
 def unpacked(recorded: bytes) -> bytes:
     """Return the JSON of what the journal keeps."""
     return zlib.decompress(recorded) if recorded.startswith(_PACKED) else recorded
+
+
+def _is_same(result: Any, decode: Decode) -> bool:
+    """Return whether a result is equal to what would be read: plain data in a struct of its type.
+
+    Dictionaries, lists and texts are not copied then: nobody changes what a step has returned.
+    """
+    kind = getattr(getattr(decode, "__self__", None), "type", None)
+    if not isinstance(result, msgspec.Struct) or type(result) is not kind:
+        return False
+    return all(_is_plain(getattr(result, field)) for field in result.__struct_fields__)
+
+
+def _is_plain(value: Any) -> bool:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        kind = type(one)
+        if kind is dict:
+            if not all(type(key) is str for key in one):
+                return False
+            waiting.extend(one.values())
+        elif kind is list:
+            waiting.extend(one)
+        elif kind is float:
+            if not isfinite(one):
+                return False
+        elif one is not None and kind not in _PLAIN:
+            return False
+    return True
 
 
 def changed(what: str) -> FlowChanged:

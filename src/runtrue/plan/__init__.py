@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PlanCommitted,
         StepDone,
         StepFailed,
+        StepMerged,
         StepRefused,
         StepStarted,
         StrategizeFinished,
@@ -83,7 +84,7 @@ __all__ = lazy_exports(
         "context": "PlanContext",
         "events": (
             "ApplyRefused ApplyRenewed BaselineFinished BaselineStarted FixSucceeded PlanAmended "
-            "PlanApplied PlanCommitted StepDone StepFailed StepRefused StepStarted "
+            "PlanApplied PlanCommitted StepDone StepFailed StepMerged StepRefused StepStarted "
             "StrategizeFinished StrategizeStarted StrategyRevised StrategyRevisionStarted"
         ),
         "execute_step": "STEP",

@@ -34,6 +34,7 @@ async def amend(run: Run, context: PlanContext, plan: PlanRun, said: dict[str, A
     plan.close_chapter()
     plan.revision = plan.decision = plan.why = None
     plan.applying = False
+    plan.ahead.clear()
     if plan.progress.position.state is PlanState.COMPLETE:
         plan.advance(Happening.CHANGED)
     plan.advance(

@@ -8,11 +8,11 @@ from typing import Any
 
 from runtrue.flow import RunRow
 from runtrue.home import Home
-from runtrue.loop import Bounds, Confidence, History, RepairState, Verdict, Why
+from runtrue.loop import Bounds, Confidence, EditRules, History, RepairState, Verdict, Why
 from runtrue.memory import DebugMemory
 from runtrue.plan.apply_target import ApplyTarget, CommitResult
 from runtrue.plan.plan import PlanRequest
-from runtrue.plan.progress import Chapter, Progress, Proposed
+from runtrue.plan.progress import ActInputs, Chapter, Progress, Proposed, StepAhead
 from runtrue.plan.states import Happening
 from runtrue.run_context import RunContext, redactor_of
 from runtrue.sandbox import GitSandbox, Isolation, SelfRunning, UsersTree
@@ -54,6 +54,17 @@ class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
         redact = redactor_of(request, [validation.env for validation in request.validations])
         return cls(run_id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
 
+    def edit_rules(self, inputs: ActInputs) -> EditRules:
+        """Return the rules for what a step may edit."""
+        return EditRules(
+            bounds=inputs.bounds,
+            origin=inputs.base,
+            redactor=self.redact,
+            # The patterns of the bounds that mean nothing but judges.
+            editable=self.sandbox.protected(inputs.bounds.paths or ()),
+            new_tests_since=inputs.base,
+        )
+
     @property
     def notes(self) -> Path:
         """The file of what people say while the plan is at work."""
@@ -77,6 +88,8 @@ class PlanRun(RepairState):
     baseline: tuple[Verdict, ...] = ()
     #: The candidate before each step that was done.
     checkpoints: dict[str, str] = field(default_factory=dict)
+    #: Steps that were done beside others, and are not merged yet.
+    ahead: dict[str, StepAhead] = field(default_factory=dict)
     #: How many notes of people were taken up.
     notes_read: int = 0
     #: Why the plan failed, where no decision says so.

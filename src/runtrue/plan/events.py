@@ -75,6 +75,14 @@ class StepDone(Event):
     ignored: tuple[str, ...] = ()
 
 
+class StepMerged(Event):
+    """What a step did beside others is in the sandbox of the plan, or why not: it is done again."""
+
+    step: str
+    files: tuple[str, ...]
+    failure: str | None = None
+
+
 class FixSucceeded(Event):
     """Every required validation passes after one fix or more."""
 

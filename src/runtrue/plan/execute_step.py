@@ -11,8 +11,6 @@ from runtrue.loop import (
     NEEDS_APPROVAL,
     TIME_IS_UP,
     Attempt,
-    Bounds,
-    EditRules,
     Fault,
     Finding,
     Mode,
@@ -27,7 +25,8 @@ from runtrue.loop import (
 from runtrue.plan.actors import actor_of
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.events import StepDone, StepFailed, StepRefused, StepStarted
-from runtrue.plan.progress import StepResult, cost_of
+from runtrue.plan.parallel import take_ahead
+from runtrue.plan.progress import ActInputs, StepOutcome, StepResult, cost_of
 from runtrue.plan.seams import ActorReply, StepTask
 from runtrue.plan.strategy import Step, Strategy
 
@@ -38,31 +37,6 @@ _NOT_DONE = "step_not_done"
 _CATEGORIES = {Refused.OUT_OF_BOUNDS: "out_of_bounds", Refused.DELETED: NEEDS_APPROVAL}
 #: How much of what an actor said is in the finding about what it could not do.
 _SAID = 300
-
-
-@dataclass(frozen=True, slots=True)
-class ActInputs:
-    """What is to be done onto which candidate, and what is known beforehand."""
-
-    candidate: str
-    base: str
-    step: Step
-    bounds: Bounds
-    strategy: Strategy
-    findings: tuple[Finding, ...]
-    guidance: tuple[str, ...]
-    approved: tuple[str, ...]
-    #: The seconds that are left of the plan's time.
-    left: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOutcome:
-    """The candidate after a step, and what was done; `finding` is why nothing of it was kept."""
-
-    candidate: str
-    result: StepResult
-    finding: Finding | None = None
 
 
 async def execute_step(run: Run, context: PlanContext, plan: PlanRun) -> bool:
@@ -85,7 +59,9 @@ async def execute_step(run: Run, context: PlanContext, plan: PlanRun) -> bool:
     )
     plan.checkpoints.setdefault(inputs.step.id, plan.candidate)
     side_effect = agent.once and agent.command is not None
-    done = await run.step("act", partial(act, context), inputs, side_effect=side_effect)
+    done = None if side_effect else await take_ahead(run, context, plan, inputs, act)
+    if done is None:
+        done = await run.step("act", partial(act, context), inputs, side_effect=side_effect)
     result = done.result
     spent = progress.spent.plus(Spent(seconds=result.seconds, cost=cost_of(result.usage)))
     plan.advance(results=(*progress.results, result), spent=spent)
@@ -136,7 +112,7 @@ class _Acting:
         edit = guard_edit(
             sandbox,
             inputs.candidate,
-            self._rules(),
+            self.context.edit_rules(inputs),
             texts=acted.texts,
             failure=acted.failure,
         )
@@ -209,16 +185,6 @@ class _Acting:
             return False
         allowed = own.bounds.commands is not None and own.bounds.allows(step.command or "")
         return request.profile.approve_commands and not allowed
-
-    def _rules(self) -> EditRules:
-        return EditRules(
-            bounds=self.inputs.bounds,
-            origin=self.inputs.base,
-            redactor=self.context.redact,
-            # The patterns of the bounds that mean nothing but judges.
-            editable=self.context.sandbox.protected(self.inputs.bounds.paths or ()),
-            new_tests_since=self.inputs.base,
-        )
 
     def _result(self, acted: ActorReply, started: float) -> StepResult:
         return StepResult(

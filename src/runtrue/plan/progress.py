@@ -59,6 +59,40 @@ class StepResult:
     undone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ActInputs:
+    """What is to be done onto which candidate, and what is known beforehand."""
+
+    candidate: str
+    base: str
+    step: Step
+    bounds: Bounds
+    strategy: Strategy
+    findings: tuple[Finding, ...]
+    guidance: tuple[str, ...]
+    approved: tuple[str, ...]
+    #: The seconds that are left of the plan's time.
+    left: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOutcome:
+    """The candidate after a step, and what was done; `finding` is why nothing of it was kept."""
+
+    candidate: str
+    result: StepResult
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepAhead:
+    """A step that was done beside others, from the candidate `base`, and is to be merged."""
+
+    base: str
+    candidate: str
+    result: StepResult
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategizing:
     """One strategy that was made, or revised, or was to be."""

@@ -256,6 +256,7 @@ def _steps_form(actors: tuple[Actor, ...], depth: int) -> dict[str, Any]:
         "actor": {"type": "string", "enum": [str(actor) for actor in actors]},
         "command": {"type": "string", "description": "for the actor `command` alone"},
         "network": {"type": "boolean"},
+        "needs": {**_TEXTS, "description": "ids of earlier steps; left out, it needs all of them"},
         "bounds": _BOUNDS_FORM,
     }
     if depth > 1:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from msgspec import UNSET, UnsetType
+
 from runtrue.loop import Bounds
 
 _UNBOUNDED = Bounds()
@@ -27,6 +29,7 @@ class Step:
 
     `command` is for the actor `command`, and required there. `network` says that it needs one.
     `fixes` says that the command can be run again on its own result, to fix what is found there.
+    `needs` names the steps that it builds upon; where it is left out, these are all before it.
     """
 
     id: str
@@ -36,6 +39,8 @@ class Step:
     bounds: Bounds = _UNBOUNDED
     network: bool = False
     fixes: bool = False
+    #: Left out of records where it is not said: those of earlier versions have none.
+    needs: tuple[str, ...] | UnsetType = UNSET
     steps: tuple[Step, ...] = ()
 
     @property
@@ -69,6 +74,10 @@ class Strategy:
         """The step of that id."""
         return next((step for _, step in self.all_steps() if step.id == step_id), None)
 
+    def needs(self) -> dict[str, frozenset[str]]:
+        """Return the steps to do that each step to do builds upon, by their ids."""
+        return dict(_needs(self.steps, frozenset(), {}))
+
     def bounds_around(self, step_id: str) -> Bounds:
         """Return the bounds that hold around a step, its own left out."""
         return _around(self.steps, self.bounds, step_id) or self.bounds
@@ -85,6 +94,23 @@ def _leaves(steps: tuple[Step, ...], outer: Bounds) -> Iterator[tuple[Step, Boun
             yield step, bounds
         else:
             yield from _leaves(step.steps, bounds)
+
+
+def _needs(
+    steps: tuple[Step, ...], around: frozenset[str], known: dict[str, frozenset[str]]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield each leaf with what it needs; `known` are the leaves of the steps seen so far."""
+    before: frozenset[str] = frozenset()
+    for step in steps:
+        own = before
+        if step.needs is not UNSET and all(name in known for name in step.needs):
+            own = frozenset().union(*(known[name] for name in step.needs))
+        if step.is_leaf:
+            yield step.id, around | own
+        else:
+            yield from _needs(step.steps, around | own, known)
+        known[step.id] = frozenset(leaf.id for leaf, _ in _leaves((step,), _UNBOUNDED))
+        before |= known[step.id]
 
 
 def _around(steps: tuple[Step, ...], outer: Bounds, step_id: str) -> Bounds | None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn
 
+from msgspec import UNSET, UnsetType
+
 from runtrue.documents import Pointer, problem_of_pattern, suggestion, unknown_key
 from runtrue.errors import PlanError
 from runtrue.loop import Bounds
@@ -70,6 +72,8 @@ class _StrategyReader:
     where: Where
     #: The ids so far, and where each stands.
     taken: dict[str, str] = field(default_factory=dict)
+    #: The ids of the steps that are being read, the outermost first.
+    open: list[str] = field(default_factory=list)
 
     def wrong(self, pointer: Pointer, problem: str) -> NoReturn:
         raise PlanError(f"{self.where(pointer)}: {problem}")
@@ -96,6 +100,7 @@ class _StrategyReader:
 
     def _step(self, data: object, at: Pointer, around: _Around, name: str) -> Step:
         members = self.members(data, at, _STEP_KEYS)
+        before = tuple(name for name in self.taken if name not in self.open)
         step_id = self._id(members.get("id", name), at)
         bounds = self.bounds(members.get("bounds"), (*at, "bounds"))
         holding = bounds.within(around.bounds)
@@ -106,7 +111,9 @@ class _StrategyReader:
             if command is not None:
                 self.wrong((*at, "command"), "a step with steps of its own runs no command itself")
             inner = _Around(bounds=holding, actor=actor)
+            self.open.append(step_id)
             below = self.steps(members["steps"], (*at, "steps"), inner, _numbered(f"{step_id}."))
+            self.open.remove(step_id)
         elif command is not None and "actor" not in members:
             actor = Actor.COMMAND
         if actor is Actor.COMMAND and command is None and not below:
@@ -126,8 +133,20 @@ class _StrategyReader:
             bounds=bounds,
             network=self._flag(members.get("network", False), (*at, "network")),
             fixes=self._fixes(members, at, actor),
+            needs=self._needs(members, at, before),
             steps=below,
         )
+
+    def _needs(
+        self, members: dict[str, Any], at: Pointer, before: tuple[str, ...]
+    ) -> tuple[str, ...] | UnsetType:
+        """Return the steps that a step builds upon, each of which stands before it."""
+        needs = self._texts(members.get("needs"), (*at, "needs"))
+        for n, name in enumerate(needs or ()):
+            if name not in before:
+                problem = f"{name!r} is no step before this one; there are {_listed(before)}"
+                self.wrong((*at, "needs", n), problem)
+        return UNSET if needs is None else needs
 
     def _fixes(self, members: dict[str, Any], at: Pointer, actor: Actor | None) -> bool:
         fixes = self._flag(members.get("fixes", False), (*at, "fixes"))
@@ -225,6 +244,8 @@ def step_data(step: Step) -> dict[str, Any]:
         data["command"] = step.command
     data |= _bounds_data(step.bounds)
     data |= {flag: True for flag in ("network", "fixes") if getattr(step, flag)}
+    if step.needs is not UNSET:
+        data["needs"] = list(step.needs)
     if step.steps:
         data["steps"] = [step_data(inner) for inner in step.steps]
     return data

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         weaknesses,
     )
     from runtrue.sandbox.judges import JudgeSearch, is_judge, is_test
+    from runtrue.sandbox.merge import MergeConflict
     from runtrue.sandbox.none import UsersTree
     from runtrue.sandbox.repository import (
         ask_staged,
@@ -61,6 +62,7 @@ __all__ = lazy_exports(
         "git_command": "ForeignRepository run_git",
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
         "judges": "JudgeSearch is_judge is_test",
+        "merge": "MergeConflict",
         "none": "UsersTree",
         "repository": (
             "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "

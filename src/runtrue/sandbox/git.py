@@ -258,7 +258,9 @@ class Tree:
             # So that what a killed process left running is found, like every other command.
             MARK: mark_of(self.index.parent),
         }
-        if self.git_dir.parent == self.index.parent:
+        # The index is beside the store, or in a fork below `forks`.
+        beside = self.index.parent
+        if self.git_dir.parent in (beside, beside.parent.parent):
             env |= OURS
         # What is kept can be read although the files are gone.
         cwd = self.directory if self.directory.is_dir() else self.git_dir

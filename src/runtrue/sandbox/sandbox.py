@@ -8,10 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from runtrue.errors import SandboxError
+from runtrue.process import MARK, kill_marked
 from runtrue.sandbox._mover import signature
 from runtrue.sandbox.apply import Applier
 from runtrue.sandbox.apply_rules import RefusedFiles, candidate_violations
-from runtrue.sandbox.base import DEFAULT_ISOLATION, TreeSandbox
+from runtrue.sandbox.base import DEFAULT_ISOLATION, SandboxInfo, TreeSandbox
 from runtrue.sandbox.branch import (
     Branch,
     commit_change,
@@ -21,7 +22,7 @@ from runtrue.sandbox.branch import (
     tree_at,
 )
 from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
-from runtrue.sandbox.git import Tree, make_readable, remove, remove_special
+from runtrue.sandbox.git import Tree, make_readable, mark_of, remove, remove_special
 from runtrue.sandbox.git_command import run_git
 from runtrue.sandbox.isolation import Isolation, environment_paths
 from runtrue.sandbox.merge import MergeConflict, merge_trees, without_files
@@ -34,6 +35,8 @@ from runtrue.sandbox.repository import (
 from runtrue.sandbox.store import borrows_objects, make_clone, remove_repositories, reset_clone
 
 _AS_FOUND = "runtrue: the candidate as it was found"
+#: Where the sandboxes are that were forked from one.
+_FORKS = "forks"
 
 
 class GitSandbox(TreeSandbox):
@@ -92,6 +95,58 @@ class GitSandbox(TreeSandbox):
         stores = (git_dir, common_git_dir(top)) if kind == "worktree" else ()
         shown = (*self._linked(extras), *(str(store / "objects") for store in stores))
         return self._finish_open(users, base, self._files, extras, shown)
+
+    def fork(self, name: str, candidate: str) -> GitSandbox:
+        """Make another sandbox of the same candidates, with the files of one; `remove` it.
+
+        What is edited in one does not show in the other, and every candidate is one of both.
+        """
+        other = GitSandbox(
+            self._home / _FORKS / name,
+            self._project,
+            kind=self._wanted_kind,
+            pass_environment=self._pass_environment,
+            judges=self._judges,
+            isolation=self._isolation,
+        )
+        other._open_fork(self._info, candidate)
+        return other
+
+    def _open_fork(self, info: SandboxInfo, candidate: str) -> None:
+        """Make the sandbox from the candidate of the one that it is forked from."""
+        self.remove()
+        self._scratch.mkdir(parents=True)
+        top, git_dir = Path(info.top), Path(info.git_dir)
+        sandbox = Tree(self._files, git_dir, self._home / "index")
+        if borrows_objects(git_dir):
+            commit = sandbox.commit(candidate, _AS_FOUND)
+            make_clone(self._files, top, git_dir, commit, None)
+        else:
+            self._files.mkdir()
+        sandbox.begin_with(candidate)
+        sandbox.git("checkout-index", "--all", "--force")
+        users = self._users_tree(top, git_dir, "base-index")
+        users.begin_with(info.base)
+        extras = copy_extras(users, self._files, self._copies)
+        self._finish_open(users, info.base, self._files, extras, info.shown)
+
+    def merged(self, base: str, candidate: str, other: str) -> str:
+        """Return the candidate with what both have changed since `base`.
+
+        Raises MergeConflict where they have changed the same lines.
+        """
+        if base == candidate:
+            return other
+        index = self._home / "merge-index"
+        tree = replace(self._tree, index=index)
+        return merge_trees(tree, base, candidate, other)
+
+    def take_over(self) -> None:
+        """Clear away what a killed process left behind, also in forks."""
+        super().take_over()
+        for home in (self._home / _FORKS).glob("*"):
+            kill_marked(f"{MARK}={mark_of(home)}")
+        remove(self._home / _FORKS)
 
     def users_tree(self) -> tuple[str, dict[str, str]]:
         """Return the id of what a sandbox would begin with, and the ids of what is at its top.

@@ -65,6 +65,10 @@ def reveal(value: Any, environment: Mapping[str, str], revealed: set[str]) -> An
     return _changed(value, shown)
 
 
+#: Up to this length a text is likely to come again, and of so many it is remembered what they give.
+_SHORT, _MOST_KNOWN = 64, 10_000
+
+
 class SecretRedactor:
     """Takes secret values out of JSON data, however they are encoded there.
 
@@ -110,8 +114,22 @@ class SecretRedactor:
         """
         if not self._values and self._around is None:
             return value
+        known: dict[str, Any] = {}
+
+        def redacted(leaf: Any) -> Any:
+            # The keys of rows, and many of their values, come again and again.
+            if type(leaf) is not str or len(leaf) > _SHORT:
+                return self._redacted(leaf)
+            found = known.get(leaf)
+            if found is None:
+                found = self._redacted(leaf)
+                if len(known) < _MOST_KNOWN:
+                    known[leaf] = found
+            # The very same object, not an equal one, says that nothing was changed.
+            return leaf if found == leaf else found
+
         try:
-            return _changed(value, self._redacted, keys=True)
+            return _changed(value, redacted, keys=True)
         except RecursionError:
             return REDACTED
 

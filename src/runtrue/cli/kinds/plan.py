@@ -28,6 +28,7 @@ from runtrue.plan import (
     PlanState,
     StepDone,
     StepFailed,
+    StepMerged,
     StepRefused,
     StepStarted,
     StrategizeFinished,
@@ -54,6 +55,18 @@ _EXIT_CODES = {
 class PlanNarrator(RepairNarrator):
     """As with all repairs, and the steps around them."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        #: The steps that are being done now; of several, each is named.
+        self._steps: list[str] = []
+        self._is_parallel = False
+
+    def _ended(self, step: str) -> str:
+        """Return what a line about the end of a step begins with."""
+        if step in self._steps:
+            self._steps.remove(step)
+        return f"{step}: " if self._is_parallel else ""
+
     def __call__(self, event: Event) -> None:
         """Show what happens to the plan."""
         line, doing = self.display.line, self.display.doing
@@ -78,14 +91,21 @@ class PlanNarrator(RepairNarrator):
                 for what in event.what:
                     line(what, "yellow")
             case StepStarted():
+                self._steps.append(event.step)
+                self._is_parallel = len(self._steps) > 1
                 line(f"step {event.step}: {event.description}", "bold")
                 doing(f"step {event.step}: {event.actor}")
             case StepFailed():
                 line(f"  failed, trying again: {event.failure}", "yellow")
             case StepDone():
-                line(_step_text(event), "cyan")
+                line(f"  {self._ended(event.step)}{_step_text(event)}", "cyan")
             case StepRefused():
-                line(f"  all its edits were dropped: {event.failure}", "red")
+                ended = self._ended(event.step)
+                line(f"  {ended}all its edits were dropped: {event.failure}", "red")
+            case StepMerged(failure=None):
+                line(f"step {event.step}: merged", "bold")
+            case StepMerged():
+                line(f"step {event.step}: done again, since {event.failure}", "yellow")
             case FixSucceeded():
                 line("fixed: every required validation passes", "green")
             case FixExhausted():
@@ -116,7 +136,7 @@ class PlanNarrator(RepairNarrator):
 
 
 def _step_text(event: StepDone) -> str:
-    text = f"  changed {', '.join(event.files) or 'nothing'}"
+    text = f"changed {', '.join(event.files) or 'nothing'}"
     if event.restored:
         text += f"; edits to {', '.join(event.restored)} were undone"
     if event.ignored:

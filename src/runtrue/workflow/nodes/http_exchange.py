@@ -39,7 +39,7 @@ class HttpAnswer:
     url: str
     status: int
     headers: list[tuple[str, str]]
-    body: bytes
+    body: bytes | bytearray
     complete: bool
     seconds: float
 
@@ -133,20 +133,19 @@ async def _attempt(
         raise failed from None
 
 
-async def _read(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
+async def _read(response: httpx2.Response, limit: int) -> tuple[bytes | bytearray, bool]:
     """Return the body as far as `limit` allows, and whether it is complete."""
     headers = response.headers
     announced = headers.get("content-length", "")
     if announced.isdigit() and int(announced) > limit and response.request.method != "HEAD":
         return b"", False
-    chunks: list[bytes] = []
-    size = 0
+    # Not pieces to be joined: of a large body there would be two copies then.
+    body = bytearray()
     async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        if size > limit:
-            return b"".join(chunks), False
-        chunks.append(chunk)
-    return b"".join(chunks), True
+        if len(body) + len(chunk) > limit:
+            return body, False
+        body += chunk
+    return body, True
 
 
 class _Redirects:

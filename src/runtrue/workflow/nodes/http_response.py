@@ -26,6 +26,9 @@ _BINARY_PREFIX = "application/vnd.openxmlformats-officedocument."
 #: Codecs that Python has beside those for character sets; some are slow on purpose-made text.
 _NO_CHARSETS = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7"})
 
+#: How much of a body is encoded at once: base64 has whole groups of three bytes.
+_PIECE = 3 * 1024 * 1024
+
 
 def read_headers(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Return headers by their lower-case names; those given several times are joined."""
@@ -43,7 +46,7 @@ def _without_value(cookie: str) -> str:
     return f"{name}={REDACTED}{mark}{attributes}" if equals else f"{REDACTED}{mark}{attributes}"
 
 
-def read_body(body: bytes, content_type: str) -> tuple[Any, bool]:
+def read_body(body: bytes | bytearray, content_type: str) -> tuple[Any, bool]:
     """Return a body as data, and whether that is base64 because the body is not text.
 
     JSON is what the content type says is JSON; where it is none, the body is text.
@@ -76,11 +79,15 @@ def _is_binary(media_type: str) -> bool:
     return media_type.startswith((*_BINARY, _BINARY_PREFIX)) or media_type in _BINARY_TYPES
 
 
-def _base64(body: bytes) -> str:
-    return base64.b64encode(body).decode()
+def _base64(body: bytes | bytearray) -> str:
+    # Piece by piece, onto one text that grows where it is: there is never a second one.
+    text = ""
+    for start in range(0, len(body), _PIECE):
+        text += base64.b64encode(body[start : start + _PIECE]).decode()
+    return text
 
 
-def _json(body: bytes) -> Any:
+def _json(body: bytes | bytearray) -> Any:
     try:
         value = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -88,7 +95,7 @@ def _json(body: bytes) -> Any:
     return msgspec.UNSET if _is_deep(value, body) else value
 
 
-def _is_deep(value: Any, body: bytes) -> bool:
+def _is_deep(value: Any, body: bytes | bytearray) -> bool:
     """True if something further on could choke on the nesting."""
     if body.count(b"[") + body.count(b"{") <= MAX_DEPTH:
         return False
@@ -105,7 +112,7 @@ def _is_deep(value: Any, body: bytes) -> bool:
     return True
 
 
-def _text(body: bytes, media_type: str, charset: str) -> str | None:
+def _text(body: bytes | bytearray, media_type: str, charset: str) -> str | None:
     for encoding in (charset, "utf-8-sig"):
         try:
             if codecs.lookup(encoding).name not in _NO_CHARSETS:
