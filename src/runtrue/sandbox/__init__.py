@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from runtrue.sandbox.judges import JudgeSearch, is_judge, is_test
     from runtrue.sandbox.none import UsersTree
+    from runtrue.sandbox.patch_hunks import PatchFile, PatchHunk, patch_of, split_patch
     from runtrue.sandbox.repository import (
         ask_staged,
         can_be_worktree,
@@ -62,6 +63,7 @@ __all__ = lazy_exports(
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
         "judges": "JudgeSearch is_judge is_test",
         "none": "UsersTree",
+        "patch_hunks": "PatchFile PatchHunk patch_of split_patch",
         "repository": (
             "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
             "origin_of repository_of resolve"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from runtrue.flow import TimedEvent
@@ -58,6 +59,14 @@ class Activity:
     at: float
     tone: str
     text: str
+
+
+def merged(lines: Iterable[Activity]) -> Iterator[Activity]:
+    """Yield lines, with those that only repeat the one before as one of them."""
+    for _, same in groupby(lines, key=lambda line: (line.tone, line.text)):
+        first, *others = same
+        count = len(others) + 1
+        yield replace(first, text=f"{first.text} ({count} times)") if others else first
 
 
 class _Words(dict[str, Any]):
