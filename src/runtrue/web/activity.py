@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -90,7 +91,8 @@ def activity_of(timed: TimedEvent) -> Activity:
         tone, text = "warn", f"{text.partition(' changed')[0]}: {{failed}}"
         words["failed"] = _said(failure)
     try:
-        return Activity(timed.n, timed.at, tone, text.format_map(words))
+        said = re.sub(r"\b1 findings\b", "1 finding", text.format_map(words))
+        return Activity(timed.n, timed.at, tone, said)
     except (ValueError, TypeError, AttributeError, IndexError):
         return Activity(timed.n, timed.at, tone, kind.replace("_", " ").capitalize())
 
