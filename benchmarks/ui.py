@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks import ui_live
 from benchmarks.measure import Contender, Row, Table, Target, interleave, row
 from runtrue.cli.ui import service_for
 from runtrue.code import AttemptReport, CodeReport, VerdictReport
@@ -41,7 +42,11 @@ FIRST, MIDDLE, WAITING, TEXT = (
 RUN, EVENT_PAGE = "run with 10,000 events", "1,000 of its events"
 
 
-def run() -> Table:
+def run() -> tuple[Table, ...]:
+    return _pages(), ui_live.run()
+
+
+def _pages() -> Table:
     with tempfile.TemporaryDirectory(prefix="runtrue-ui-") as directory:
         home = Home(Path(directory))
         with Journal(home.journal) as journal:

@@ -38,11 +38,11 @@ _WATCH = """
 
 
 @contextmanager
-def started_browser() -> Iterator[Browser]:
+def started_browser(*flags: str) -> Iterator[Browser]:
     """Chromium without anybody's profile."""
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS, *flags])
         try:
             yield browser
         finally:

@@ -15,7 +15,7 @@ from runtrue.code import AttemptReport, CodeReport, FixReport, VerdictReport
 from runtrue.flow import Claim, Journal, Owner, RunState
 from runtrue.home import Home
 from runtrue.loop import Confidence, Fault, Finding, FixPart, Hunk, Location, Mode, Skip
-from runtrue.web import PersonAnswer, WebService, make_app
+from runtrue.web import PersonAnswer, Proxy, WebService, make_app
 from runtrue.web.guard import Access
 from runtrue.web.launch import Launcher
 from runtrue.web.live import LiveUpdates
@@ -42,6 +42,7 @@ class Site:
     #: Answers are recorded without a look at the run, and commands do nothing.
     fakes_commands: bool = True
     read_only: bool = False
+    proxy: Proxy | None = None
     answers: list[PersonAnswer] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -51,7 +52,7 @@ class Site:
             changes |= {"program": (sys.executable, "-c", "pass"), "answer": self._answer}
         fields = {name: getattr(real, name) for name in WebService.__slots__}
         self.service = WebService(**{**fields, **changes})
-        self.access = Access(TOKEN, ("127.0.0.1",), 8320)
+        self.access = Access(TOKEN, ("127.0.0.1",), 8320, self.proxy)
         self.live = LiveUpdates(self.home)
         self.launcher = Launcher(self.service.program, self.service.directory)
         self.app = make_app(self.service, self.access, self.live, self.launcher)

@@ -14,6 +14,7 @@ from tests.cli.conftest import Machine, MakeProject, make_project, write
 from tests.cli.plans import FILES, HAS_TWO, Plans
 from tests.cli.test_ask_by_example import SHIPPING
 from tests.conftest import npm_servers
+from tests.planner.api import Api, api_fixture
 from tests.web.browser import (
     PATIENCE,
     demand_calm,
@@ -26,7 +27,7 @@ from tests.web.browser import (
 from tests.web.site import passed, waiting
 from tests.web.test_hostile import hostile_run
 
-__all__ = ["make_project", "npm_servers"]
+__all__ = ["api_fixture", "make_project", "npm_servers"]
 
 pytestmark = pytest.mark.skipif(
     not is_installed(), reason="there is no chromium: run scripts/setup-browser"
@@ -208,9 +209,15 @@ def test_hostile_content_runs_nowhere(chromium: Browser, machine: Machine) -> No
 
 
 def test_no_page_has_a_serious_barrier_or_is_wider_than_a_phone(
-    chromium: Browser, machine: Machine, npm_servers: None
+    chromium: Browser, machine: Machine, make_project: MakeProject, api: Api, npm_servers: None
 ) -> None:
     run_id = _filled(machine)
+    plans = Plans(machine, make_project(FILES))
+    plan = plans.use(plans.file(plans.script("echo two > handler.py"), HAS_TWO)).json["run_id"]
+    assert plans.run("execute", "--json").code == 0
+    url = api.on("POST /users", {"data": {"login": "octo", "nr": 17}}, status=201)
+    task = f"POST name=octo to {url} and extract username and ranking"
+    doubtful = machine.runtrue("do", task, "--json").json["run_id"]
     write(
         machine.home,
         {
@@ -226,6 +233,9 @@ def test_no_page_has_a_serious_barrier_or_is_wider_than_a_phone(
         "/runs",
         f"/runs/{run_id}",
         f"/runs/{run_id}/events",
+        f"/runs/{plan}",
+        f"/runs/{doubtful}",
+        "/workers",
         "/workflows",
         "/workflows/hello",
         "/workflows/hello/edit",
@@ -236,10 +246,12 @@ def test_no_page_has_a_serious_barrier_or_is_wider_than_a_phone(
     ]
     script = AXE.read_text()
     with served(machine) as address:
-        for theme, width in (("light", 1280), ("dark", 360)):
+        for theme, width in (("light", 1280), ("dark", 360), ("dark", 2560)):
             page = visit(chromium, address, theme=theme, width=width)
             for path in paths:
                 go(page, path)
+                for closed in page.locator("details:not([open]) > summary").all():
+                    closed.click()
                 page.evaluate(script)
                 found = page.evaluate(
                     "axe.run().then(r => r.violations"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from starlette.testclient import TestClient
 
 from runtrue.flow import Journal, RunState
+from runtrue.web import Proxy
 from tests.web.site import HOST, TOKEN, Site, form_token, home_at, passed, send, waiting
 
 PAGES = ["/", "/runs", "/workflows", "/memory", "/metrics", "/nothing"]
@@ -147,3 +149,57 @@ def test_a_home_without_a_journal_gets_none_by_looking(tmp_path: object, site: S
     assert client.get("/runs/0a").status_code == 404
     assert not site.home.has_journal
     assert home_at(site.home.path) == site.home
+
+
+class TestBehindAProxy:
+    """A proxy names the person, and shows the token with each request."""
+
+    @pytest.fixture
+    def proxied(self, site: Site) -> Site:
+        proxy = Proxy("x-forwarded-user", "https://runs.example.org")
+        return replace(site, proxy=proxy)
+
+    def _sends(self, **headers: str) -> dict[str, str]:
+        return {"host": "runs.example.org", **headers}
+
+    def test_the_person_is_let_in_and_named(self, proxied: Site, journal: Journal) -> None:
+        run_id = waiting(journal, {"apply": True})
+        headers = self._sends(**{"x-forwarded-user": "ada", "x-runtrue-token": TOKEN})
+        client = proxied.visitor(**headers)
+        fields = {"form_token": form_token(client), "seq": "0", "choice": "no"}
+        origin = {"origin": "https://runs.example.org"}
+        assert client.post(f"/runs/{run_id}/answer", data=fields, headers=origin).status_code == 303
+        late = client.post(f"/runs/{run_id}/answer", data=fields, headers=origin)
+        assert late.status_code == 409
+        assert "<b>ada</b>" in late.text
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"x-forwarded-user": "ada"},
+            {"x-forwarded-user": "ada", "x-runtrue-token": "wrong"},
+            {"x-forwarded-user": " ", "x-runtrue-token": TOKEN},
+            {"x-runtrue-token": TOKEN},
+        ],
+    )
+    def test_nobody_else_is(self, proxied: Site, headers: dict[str, str]) -> None:
+        assert proxied.visitor(**self._sends(**headers)).get("/").status_code == 401
+
+    def test_no_token_in_an_address_lets_anybody_in(self, proxied: Site) -> None:
+        client = proxied.visitor(**self._sends())
+        assert client.get("/login", params={"token": TOKEN}).status_code == 401
+        assert client.get("/").status_code == 401
+
+    def test_another_site_cannot_post(self, proxied: Site, journal: Journal) -> None:
+        run_id = waiting(journal, {"apply": True})
+        headers = self._sends(**{"x-forwarded-user": "ada", "x-runtrue-token": TOKEN})
+        client = proxied.visitor(**headers)
+        fields = {"form_token": form_token(client), "seq": "0", "choice": "yes"}
+        for origin in ("https://evil.example", "http://runs.example.org", "null"):
+            answer = client.post(f"/runs/{run_id}/answer", data=fields, headers={"origin": origin})
+            assert answer.status_code == 403
+        assert journal.find(run_id).state is RunState.WAITING
+
+    def test_the_header_means_nothing_without_the_option(self, site: Site) -> None:
+        client = site.visitor(**{"x-forwarded-user": "ada", "x-runtrue-token": TOKEN})
+        assert client.get("/").headers["location"] == "/login"

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
-from runtrue.flow import Journal, Owner, RunState
+from runtrue.flow import Journal, Owner, Question, RunState
 from runtrue.loop import CheckFinished, Mode
+from runtrue.plan import PlanReport
+from runtrue.plan.report import PlanDetails
+from runtrue.planner import TaskReport
 from runtrue.web import write_run_page
+from runtrue.web.looks import InboxItem
+from runtrue.web.page import Pages
+from runtrue.web.question import asked_question
+from runtrue.web.run_state import standing_of_run
+from runtrue.workflow import WorkflowReport
+from runtrue.workflow.report import NodeReport
 from tests.web.site import Site, claimed, code_report, passed, waiting
 
 MARKUP = (
@@ -156,3 +167,52 @@ def test_the_process_that_drives_a_run_is_named(site: Site, journal: Journal) ->
     text = site.browser().get(f"/runs/{run_id}").text
     assert str(Owner.this_process()) in text
     assert "Running" in text
+
+
+def test_a_hostile_response_of_a_node_is_shown_as_text(site: Site, journal: Journal) -> None:
+    ir = {"nodes": [{"id": HOSTILE, "type": HOSTILE, "params": {HOSTILE: HOSTILE}}]}
+    run_id = journal.create(
+        "workflow",
+        "wait",
+        {"name": "wait", "path": None, "directory": "/d", "ir": ir, "inputs": {HOSTILE: HOSTILE}},
+    )
+    claim = journal.claim(run_id, Owner.this_process())
+    outputs = {"response": {HOSTILE: [HOSTILE]}, HOSTILE: HOSTILE}
+    given = msgspec.json.encode({"outputs": outputs, "action": "default"})
+    journal.record(claim, 0, HOSTILE, "hash", given, begun=False)
+    node = NodeReport(id=HOSTILE, type=HOSTILE, status="failed", error=HOSTILE)
+    report = WorkflowReport(status="failed", run_id=run_id, workflow=HOSTILE, nodes=(node,))
+    journal.finish(claim, RunState.FAILED, report)
+    text = site.browser().get(f"/runs/{run_id}").text
+    assert "as-path" in text
+    _demand_harmless(text)
+
+
+def test_hostile_doubts_and_plans_are_asked_as_text(site: Site, journal: Journal) -> None:
+    run = journal.find(waiting(journal, {"why": "x"}))
+    task = TaskReport(status="waiting", run_id=run.id, partial={HOSTILE: HOSTILE})
+    candidate = {"text": HOSTILE, "confidence": 0.5, "sample": HOSTILE}
+    doubt = {"node_id": HOSTILE, "attempted": HOSTILE, "field": HOSTILE, "problem": HOSTILE}
+    doubts = {"doubts": [{**doubt, "candidates": [candidate]}]}
+    plan = PlanReport(status="waiting", run_id=run.id, plan=PlanDetails(id=run.id))
+    step = {"id": HOSTILE, "description": HOSTILE, "actor": HOSTILE, "command": HOSTILE}
+    asked: list[tuple[Any, dict[str, Any]]] = [
+        (task, doubts),
+        (task, {"effects": [HOSTILE]}),
+        (plan, {"approve": "revision", "before": {"id": HOSTILE}, "steps": [step]}),
+        (plan, {"approve": "strategy", "strategy": {"steps": [step]}}),
+        (plan, {"approve": "edits", "outside": [HOSTILE]}),
+        (plan, {"guide": True, "why": HOSTILE}),
+        (plan, {"undone": HOSTILE}),
+    ]
+    for report, question in asked:
+        found = asked_question(run, Question(0, question, None, False, 0.0), report, HOSTILE)
+        text = Pages().render(
+            "inbox.html",
+            items=[InboxItem(run, HOSTILE, found)],
+            broken=[],
+            any_run=True,
+            standing=standing_of_run,
+        )
+        assert "&lt;script&gt;hit()" in text, question
+        _demand_harmless(text)

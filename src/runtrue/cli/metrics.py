@@ -16,7 +16,17 @@ import msgspec
 from runtrue.cli import options
 from runtrue.cli.console import Styled, echo, print_table
 from runtrue.cli.show import counted, print_json
-from runtrue.code import Facts, Kind, Metric, Period, metrics_of, periods_of
+from runtrue.code import (
+    CalibrationGroup,
+    Facts,
+    JudgedFix,
+    Kind,
+    Metric,
+    Period,
+    calibration_of,
+    metrics_of,
+    periods_of,
+)
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, Location
 from runtrue.home import Home
@@ -67,10 +77,13 @@ def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | Non
 
         page.write_text(render(every, by_kind, begin), encoding="utf-8")
         echo(f"wrote {page}", err=True)
+    calibration = calibration_of(load_judged(home.journal))
     if as_json:
-        print_json(_document(every, by_kind, begin))
+        groups = [{**msgspec.to_builtins(one), "share": one.share} for one in calibration]
+        print_json({**_document(every, by_kind, begin), "calibration": groups})
     elif page is None:
         _print(every, by_kind, begin)
+        _print_calibration(calibration)
     return 0
 
 
@@ -106,6 +119,22 @@ def load_facts(
                 continue
             facts.setdefault(row.kind, []).append((row.ended_at, one))
     return facts
+
+
+def load_judged(journal: Location) -> list[JudgedFix]:
+    """Return the fixes of ended runs that people applied, agreed to or declined."""
+    if isinstance(journal, Path) and not journal.exists():
+        return []
+    with Journal(journal) as opened:
+        sure = {row.run_id: row.value for row in opened.results("confidence")}
+        why = {row.run_id: row.value for row in opened.results("why")}
+        applied = {row.run_id: row.value for row in opened.results("applied")}
+    found = []
+    for run_id, value in sure.items():
+        accepted = bool(applied.get(run_id)) or why.get(run_id) == "agreed"
+        if isinstance(value, float | int) and (accepted or why.get(run_id) == "declined"):
+            found.append(JudgedFix(float(value), accepted))
+    return found
 
 
 def shown(metric: Metric, value: float | None) -> str:
@@ -165,6 +194,14 @@ def _print(every: Sequence[Timed], by_kind: dict[str, list[Timed]], since: float
             echo(f"{kind}: {counted(len(some), 'run')}", bold=True)
             for metric in _over(some):
                 _print_line(metric)
+
+
+def _print_calibration(groups: Sequence[CalibrationGroup]) -> None:
+    if groups:
+        echo("fixes that people judged, by how sure they were", bold=True)
+    for one in groups:
+        taken = f"{one.accepted} of {counted(one.fixes, 'fix')}".replace("fixs", "fixes")
+        echo(f"  {one.low:.0%} to {one.high:.0%} sure: accepted {taken} ({one.share:.0%})")
 
 
 def _word(metric: Metric) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.apply_hunks import apply_chosen, patch_here
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
 from runtrue.cli.lazy_group import CommandGroup
@@ -279,13 +280,26 @@ def diff(run_id: str | None, as_json: bool) -> int:
 
 @runs.command()
 @_run_id
+@click.option(
+    "--hunk",
+    "hunks",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Apply only this change of the diff, counted from 1. Can be repeated.",
+)
 @options.allow_self_running
 @options.as_json
-def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
+def apply(
+    run_id: str | None, hunks: tuple[int, ...], allow_self_running: bool, as_json: bool
+) -> int:
     """Apply the diff of a run, passed or not, to your files.
 
     Applies all of it or nothing, and refuses if you changed the same files since. If the run asks
     whether its fix is right, this answers yes.
+
+    With --hunk, the checks of the run first run again with only these changes. Nothing is applied
+    if a test breaks, or if none is fixed.
     """
     from runtrue.code import apply_patch
 
@@ -295,6 +309,8 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
         report = _with_diff(journal, home, run)
         if run.kind == "plan":
             raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
+        if hunks:
+            return apply_chosen(journal, home, run, hunks, allow_self_running, as_json=as_json)
         if not (allow_self_running or agrees_to(report.self_running, as_json=as_json)):
             return WAITS
         was_applied = report.applied
@@ -309,7 +325,7 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
             )
         if was_applied or not report.applied:
             try:
-                apply_patch(run, home, _patch_here(home, run, report.diff))
+                apply_patch(run, home, patch_here(home, run, report.diff))
             except SandboxError as error:
                 if was_applied:
                     raise UsageError(f"the diff of run {run.id} is already applied") from error
@@ -322,18 +338,6 @@ def apply(run_id: str | None, allow_self_running: bool, as_json: bool) -> int:
     else:
         echo(f"applied to {report.project}")
     return 0
-
-
-def _patch_here(home: Home, run: RunRow, diff: str) -> Path:
-    """Return the file of a run's patch; that of a worker is on the worker's machine."""
-    from runtrue.atomic_file import private_directory, write_atomically
-    from runtrue.redaction import MARK
-
-    patch = home.patch(run.id)
-    if not patch.exists() and diff and MARK not in diff:
-        private_directory(patch.parent)
-        write_atomically(patch, diff.encode("utf-8", "surrogateescape"))
-    return patch
 
 
 def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanReport:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import webbrowser
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -15,12 +17,14 @@ from runtrue.cli.console import echo
 from runtrue.cli.kinds import kind_of
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunRow, RunState
-from runtrue.home import Home
+from runtrue.home import Home, shared_database
 
 if TYPE_CHECKING:
     from runtrue.web import PersonAnswer, WebAddress, WebService
 
 _PORT = 8320
+#: The secret that a proxy shows with each request.
+_TOKEN, _SHORTEST_TOKEN = "RUNTRUE_UI_TOKEN", 24
 
 
 @click.command()
@@ -34,11 +38,27 @@ _PORT = 8320
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
 @click.option("--read-only", is_flag=True, help="Only show: answer, start and change nothing.")
-def ui(port: int, host: str, no_open: bool, read_only: bool) -> int:
+@click.option(
+    "--auth-header",
+    metavar="NAME",
+    help="Behind a proxy: the header in which it names the person it let in.",
+)
+@click.option("--public-url", metavar="URL", help="Behind a proxy: the address that browsers open.")
+def ui(
+    port: int,
+    host: str,
+    no_open: bool,
+    read_only: bool,
+    auth_header: str | None,
+    public_url: str | None,
+) -> int:
     """Show runs, questions, workflows and metrics as pages in a browser.
 
     The address that is printed has a token, good until the server ends; nobody gets in without it.
     What you answer or start there goes on when browser or server are closed.
+
+    Behind a proxy that lets people in, --auth-header names the header with the person, and
+    RUNTRUE_UI_TOKEN is a secret that the proxy sends as X-Runtrue-Token (docs/ui.md).
 
     \b
     Examples:
@@ -52,17 +72,42 @@ def ui(port: int, host: str, no_open: bool, read_only: bool) -> int:
         host=host,
         port=port,
         on_ready=partial(_announce, opens=not no_open),
+        **_behind(auth_header, public_url),
     )
     echo("stopped; runs go on", err=True)
     return 0
 
 
+def _behind(header: str | None, url: str | None) -> dict[str, Any]:
+    """Return what a server behind a proxy needs to know; nothing without one."""
+    from runtrue.web import Proxy
+
+    if header is None and url is None:
+        return {}
+    if header is None or url is None:
+        raise UsageError("--auth-header and --public-url belong together; give both")
+    if not re.fullmatch(r"[A-Za-z0-9-]{1,60}", header):
+        raise UsageError(f"{header!r} is no name of a header, such as X-Forwarded-User")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
+        raise UsageError(f"{url!r} is no address such as https://runs.example.org")
+    token = os.environ.get(_TOKEN, "")
+    if len(token) < _SHORTEST_TOKEN:
+        raise UsageError(
+            f"set {_TOKEN} to a secret of at least {_SHORTEST_TOKEN} characters that the proxy "
+            "sends as X-Runtrue-Token: anyone on this machine could name a person otherwise"
+        )
+    return {"token": token, "proxy": Proxy(header, f"{parts.scheme}://{parts.netloc}")}
+
+
 def service_for(home: Home, *, read_only: bool = False) -> WebService:
     """Return what the pages stand on: this program, and what it does with a run."""
     from runtrue.cli.hooks.arranged import own_program
-    from runtrue.cli.metrics import load_facts
+    from runtrue.cli.metrics import load_facts, load_judged
     from runtrue.cli.plan_text import REASONS
     from runtrue.cli.runner import report_of_run
+    from runtrue.cli.worker import worker_document
+    from runtrue.plan import standing_of, step_diffs
     from runtrue.web import WebService
 
     return WebService(
@@ -72,6 +117,9 @@ def service_for(home: Home, *, read_only: bool = False) -> WebService:
         report_of=lambda journal, run: report_of_run(journal, home, run),
         answer=partial(record_answer, home),
         facts=lambda: load_facts(home.journal),
+        judged_fixes=lambda: load_judged(home.journal),
+        workers=worker_document if shared_database() else None,
+        step_diffs=lambda journal, run: step_diffs(standing_of(journal, home, run)),
         reasons=REASONS,
         read_only=read_only,
     )
@@ -90,6 +138,8 @@ def record_answer(home: Home, journal: Journal, run_id: str, answer: PersonAnswe
         raise UsageError(f"run {run.id} ({run.state}) asks nothing that could be answered")
     if run.kind == "plan":
         value: Any = _answer_to_plan(home, journal, run, answer)
+    elif answer.paths:
+        value = kind.choose(journal, run, answer.paths)
     else:
         # Nothing said is an answer to a person who edited the candidate.
         value = kind.answer(journal, home, run, answer.said, can_ask=False)
@@ -120,8 +170,8 @@ def _answer_to_plan(home: Home, journal: Journal, run: RunRow, answer: PersonAns
 
 
 def _announce(address: WebAddress, *, opens: bool) -> None:
-    echo(f"open {address.with_token}", err=True)
+    echo(f"open {address.to_open}", err=True)
     echo("stop with Ctrl-C; runs go on without it", err=True)
     sys.stderr.flush()
     if opens and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        webbrowser.open(address.with_token)
+        webbrowser.open(address.to_open)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -16,6 +17,9 @@ from runtrue.cli.show import print_json
 from runtrue.errors import SandboxError, UsageError
 from runtrue.flow import RunRow, Segment
 from runtrue.home import DATABASE, Home, shared_database
+
+if TYPE_CHECKING:
+    from runtrue.scale import WorkerRow
 
 
 @click.group(invoke_without_command=True)
@@ -88,12 +92,7 @@ def status(as_json: bool) -> int:
 
     Exit codes: 0 every queue with runs has a worker, 1 runs wait where nobody works.
     """
-    from runtrue.scale import Queue
-
-    with Queue(_url()) as queues:
-        workers, depths = queues.workers(), queues.depths()
-    served = {one.queue for one in workers if one.state == "working"}
-    idle = [queue for queue, counts in depths.items() if counts["waiting"] and queue not in served]
+    workers, depths, idle = _found_workers()
     if as_json:
         print_json({"workers": msgspec.to_builtins(workers), "queues": depths})
         return 1 if idle else 0
@@ -110,6 +109,23 @@ def status(as_json: bool) -> int:
             f"nobody takes runs of queue {queue}: start `runtrue worker --queue {queue}`", err=True
         )
     return 1 if idle else 0
+
+
+def _found_workers() -> tuple[list[WorkerRow], dict[str, dict[str, int]], list[str]]:
+    """Return the workers, what waits on each queue, and the queues on which nobody works."""
+    from runtrue.scale import Queue
+
+    with Queue(_url()) as queues:
+        workers, depths = queues.workers(), queues.depths()
+    served = {one.queue for one in workers if one.state == "working"}
+    idle = [queue for queue, counts in depths.items() if counts["waiting"] and queue not in served]
+    return workers, depths, idle
+
+
+def worker_document() -> dict[str, Any]:
+    """Return the workers and queues of the shared database as data."""
+    workers, depths, idle = _found_workers()
+    return {"workers": msgspec.to_builtins(workers), "queues": depths, "idle": idle}
 
 
 def _url() -> str:

@@ -12,7 +12,9 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.code.analyst import cause_in_words, strategy_for
+    from runtrue.code.apply_hunks import AppliedHunks, apply_hunks
     from runtrue.code.apply_patch import apply_patch
+    from runtrue.code.calibration import CalibrationGroup, JudgedFix, calibration_of
     from runtrue.code.context import CodeState
     from runtrue.code.events import (
         BeforeStarted,
@@ -42,7 +44,9 @@ __all__ = lazy_exports(
     __name__,
     {
         "analyst": "cause_in_words strategy_for",
+        "apply_hunks": "AppliedHunks apply_hunks",
         "apply_patch": "apply_patch",
+        "calibration": "CalibrationGroup JudgedFix calibration_of",
         "context": "CodeState",
         "events": "BeforeStarted GenerationFailed GenerationFinished GenerationStarted Recalled",
         "gate": "PATIENCE judged lets_go may_matter signs_of",

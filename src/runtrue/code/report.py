@@ -170,6 +170,8 @@ class CodeReport:
     patch: str | None = None
     patch_root: str | None = None
     applied: bool = False
+    #: The changes of the diff that were applied, counted from 1, where that was not all of it.
+    applied_hunks: tuple[int, ...] = ()
     #: The evidence, of a run that passed.
     receipt: Receipt | None = None
     #: Changed files that run by themselves once they are applied, and what runs them.

@@ -5,6 +5,7 @@ A report may be megabytes: what many runs are shown by is read without it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +31,13 @@ _decode_input = msgspec.json.Decoder(_Input).decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFilter:
-    """Which runs are wanted: those of a state, a kind, a project, with a text in their title."""
+    """Which runs are wanted: of a state, a kind, a project, a text in their title, or an age."""
 
     state: RunState | None = None
     kind: str | None = None
     project: str | None = None
     text: str | None = None
+    since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,27 @@ class RunList(RunTable):
             ).fetchall()
             return [_summary(row) for row in rows]
 
-    def count_by_state(self) -> dict[RunState, int]:
-        """Return how many runs there are in each state."""
+    def result_texts(self, run_ids: Sequence[str], *, most: int) -> dict[str, str]:
+        """Return the recorded results of some runs as JSON; none that is longer than `most`."""
+        names = {f"id{n}": run_id for n, run_id in enumerate(run_ids)}
+        if not names:
+            return {}
         with self._db.explained("read"):
-            rows = self._db.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
+            rows = self._db.execute(
+                f"SELECT id, result FROM runs WHERE id IN (:{', :'.join(names)}) "
+                "AND result IS NOT NULL AND length(result) <= :most",
+                {**names, "most": most},
+            ).fetchall()
+        return dict(rows)
+
+    def count_by_state(self, *, since: float | None = None) -> dict[RunState, int]:
+        """Return how many runs there are in each state, of those begun since a time."""
+        where = "" if since is None else "WHERE created_at >= :since "
+        with self._db.explained("read"):
+            rows = self._db.execute(
+                f"SELECT state, count(*) FROM runs {where}GROUP BY state",
+                {} if since is None else {"since": since},
+            ).fetchall()
         return {RunState(state): count for state, count in rows}
 
     def pulse(self) -> tuple[Any, ...]:
@@ -150,6 +169,9 @@ def _conditions(wanted: RunFilter) -> tuple[list[str], dict[str, Any]]:
         if (value := getattr(wanted, name)) is not None:
             where.append(f"{name} = :{name}")
             values[name] = value
+    if wanted.since is not None:
+        where.append("created_at >= :since")
+        values["since"] = wanted.since
     if wanted.text:
         where.append("lower(title) LIKE :text ESCAPE '!'")
         values["text"] = f"%{_literal(wanted.text.lower())}%"

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         must_be_open,
         must_not_be_applied,
         standing_of,
+        step_diffs,
         wanted_by,
     )
     from runtrue.plan.progress import StepResult, Strategizing
@@ -95,7 +96,7 @@ __all__ = lazy_exports(
         "plan_request": "plan_use",
         "plan_status": (
             "Standing Wanted expire must_be_complete must_be_open "
-            "must_not_be_applied standing_of wanted_by"
+            "must_not_be_applied standing_of step_diffs wanted_by"
         ),
         "progress": "StepResult Strategizing",
         "report": "FixEntry PlanAttempt PlanReport PlanVerdict QuestionReport recorded_report",

@@ -85,6 +85,22 @@ def standing_of(journal: Journal, home: Home, run: RunRow) -> Standing:
     return Standing(run, report, question, place, plan)
 
 
+def step_diffs(standing: Standing) -> dict[str, str]:
+    """Return what each step that was done has changed, fixes of it included, as a diff.
+
+    Raises SandboxError where the sandbox is gone.
+    """
+    sandbox, redact = standing.place.sandbox, standing.place.redact
+    begun = list(standing.plan.checkpoints.items())
+    ends = [*(candidate for _, candidate in begun[1:]), standing.candidate or ""]
+    found = {
+        step: redact(sandbox.difference(before, after))
+        for (step, before), after in zip(begun, ends, strict=True)
+        if after and before != after
+    }
+    return {step: diff for step, diff in found.items() if diff}
+
+
 def _place(standing: Standing) -> str:
     run_id, state = standing.run.id, standing.report.state
     match standing.wanted:

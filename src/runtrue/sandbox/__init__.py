@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from runtrue.sandbox.judges import JudgeSearch, is_judge, is_test
     from runtrue.sandbox.merge import MergeConflict
     from runtrue.sandbox.none import UsersTree
+    from runtrue.sandbox.patch_hunks import PatchFile, PatchHunk, patch_of, split_patch
     from runtrue.sandbox.repository import (
         ask_staged,
         can_be_worktree,
@@ -64,6 +65,7 @@ __all__ = lazy_exports(
         "judges": "JudgeSearch is_judge is_test",
         "merge": "MergeConflict",
         "none": "UsersTree",
+        "patch_hunks": "PatchFile PatchHunk patch_of split_patch",
         "repository": (
             "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
             "origin_of repository_of resolve"

@@ -286,10 +286,11 @@ class GitSandbox(TreeSandbox):
                 self._move(lock)
         return files
 
-    def patched(self, patch: Path) -> str:
+    def patched(self, patch: Path, *, is_part: bool = False) -> str:
         """Return the candidate that a patch makes of the user's files, as they are now.
 
-        Raises SandboxError if they are not those that the patch was made from.
+        Raises SandboxError if they are not those that the patch was made from; `is_part` if it has
+        only some hunks of what was made, and so names other results.
         """
         tree, text = self._made(), patch.read_text("utf-8", "surrogateescape")
         conflict = SandboxError(
@@ -300,7 +301,8 @@ class GitSandbox(TreeSandbox):
         except SandboxError as error:
             raise conflict from error
         candidate = self.snapshot()
-        if _without_ids(self.diff(candidate)) != _without_ids(text):
+        ids = _without_new_ids if is_part else _without_ids
+        if ids(self.diff(candidate)) != ids(text):
             raise conflict
         return candidate
 
@@ -429,3 +431,8 @@ class GitSandbox(TreeSandbox):
 def _without_ids(patch: str) -> str:
     """Return a patch whose ids of contents have one length: git shortens them as it likes."""
     return re.sub(r"^index (\w{7})\w*\.\.(\w{7})\w*", r"index \1..\2", patch, flags=re.MULTILINE)
+
+
+def _without_new_ids(patch: str) -> str:
+    """Return a patch with the ids of what was there before, and none of what is there after."""
+    return re.sub(r"^index (\w{7})\w*\.\.\w+", r"index \1", patch, flags=re.MULTILINE)

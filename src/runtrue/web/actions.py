@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
@@ -66,6 +66,7 @@ class Actions:
             said=said or None,
             allow=tuple(form.get("allow", ())),
             self_running=bool(form.get("self_running")),
+            paths=dict(_paths(form)),
         )
         seq = answer.seq
         with self._service.journal() as journal:
@@ -102,7 +103,7 @@ class Actions:
         words = {
             "resume": ["runs", "resume"],
             "cancel": [group, "cancel"],
-            "apply": [group, "apply", *allow],
+            "apply": [group, "apply", *allow, *(f"--hunk={n}" for n in _hunks(form))],
             "force": ["runs", "resume", "--force"],
             "done": ["runs", "resume", *(f"--done={name}" for name in form.get("node", ()))],
             "skip": ["runs", "resume", *(f"--skip={name}" for name in form.get("node", ()))],
@@ -110,7 +111,7 @@ class Actions:
         if words is None:
             raise UsageError(f"there is no action {request.path_params['action']!r}")
         launch = self._launcher.start([*words, run.id, "--json"], run_id=run.id)
-        is_short = words[1] in ("cancel", "apply")
+        is_short = words[1] in ("cancel", "apply") and not form.get("hunk")
         if launch.ended_within(_PATIENCE if is_short else _FOR_A_START) and launch.problem:
             return self._pages.problem(request, 409, launch.problem)
         return _back(f"/runs/{run.id}")
@@ -143,6 +144,25 @@ async def guarded(
             request, 403, "The form is not from a page of this browser; reload it and try again."
         )
     return await run_in_threadpool(work, request, form, session)
+
+
+def _hunks(form: Form) -> list[int]:
+    """Return the changes that were chosen, where a choice was offered."""
+    chosen = form.get("hunk", [])
+    if not all(one.isdecimal() and len(one) < 10 for one in chosen):
+        raise UsageError("a change is chosen by its number; reload the page")
+    if form.get("some") and not chosen:
+        raise UsageError("nothing was applied: check at least one change")
+    return [int(one) for one in chosen]
+
+
+def _paths(form: Form) -> Iterator[tuple[str, str]]:
+    """Yield the paths that were chosen for fields; what was typed comes before a choice."""
+    for key, values in form.items():
+        name = key.removeprefix("path.")
+        path = (form.get(f"own.{name}") or [""])[0].strip() or values[0].strip()
+        if name != key and path:
+            yield name, path
 
 
 def _number(form: Form, name: str) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from runtrue.flow import TimedEvent
@@ -60,6 +62,14 @@ class Activity:
     text: str
 
 
+def merged(lines: Iterable[Activity]) -> Iterator[Activity]:
+    """Yield lines, with those that only repeat the one before as one of them."""
+    for _, same in groupby(lines, key=lambda line: (line.tone, line.text)):
+        first, *others = same
+        count = len(others) + 1
+        yield replace(first, text=f"{first.text} ({count} times)") if others else first
+
+
 class _Words(dict[str, Any]):
     def __missing__(self, key: str) -> str:
         return "?"
@@ -81,7 +91,8 @@ def activity_of(timed: TimedEvent) -> Activity:
         tone, text = "warn", f"{text.partition(' changed')[0]}: {{failed}}"
         words["failed"] = _said(failure)
     try:
-        return Activity(timed.n, timed.at, tone, text.format_map(words))
+        said = re.sub(r"\b1 findings\b", "1 finding", text.format_map(words))
+        return Activity(timed.n, timed.at, tone, said)
     except (ValueError, TypeError, AttributeError, IndexError):
         return Activity(timed.n, timed.at, tone, kind.replace("_", " ").capitalize())
 

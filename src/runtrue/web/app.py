@@ -27,7 +27,7 @@ def make_app(
     service: WebService, access: Access, live: LiveUpdates, launcher: Launcher | None = None
 ) -> Starlette:
     """Return the application that serves the pages."""
-    pages = Pages(read_only=service.read_only)
+    pages = Pages(read_only=service.read_only, has_workers=service.workers is not None)
     launcher = launcher or Launcher(service.program, service.directory)
     looks = Looks(service, pages, launcher, live)
     actions = Actions(service, pages, launcher)
@@ -66,6 +66,7 @@ def make_app(
         Route("/live", looks.live),
         Route("/memory", looks.memory),
         Route("/metrics", looks.metrics),
+        Route("/workers", looks.workers),
         Route("/doctor", looks.doctor),
         Route("/runs/{run_id}/answer", actions.answer, methods=["POST"]),
         Route("/runs/{run_id}/{action:str}", actions.act, methods=["POST"]),

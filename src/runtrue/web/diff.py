@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from runtrue.loop import Hunk
+from runtrue.sandbox import PatchFile, split_patch
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 _TOKEN = re.compile(r"\w+|\s+|.")
@@ -61,6 +62,8 @@ class DiffHunk:
     """A place that was changed."""
 
     anchor: str
+    #: Its number in the whole diff, from 1.
+    number: int
     heading: str
     rows: tuple[DiffRow, ...]
     origins: tuple[Origin, ...] = ()
@@ -75,6 +78,8 @@ class DiffFile:
     added: int = 0
     removed: int = 0
     hunks: list[DiffHunk] = field(default_factory=list)
+    #: Of a file that is changed as a whole: its number among the hunks of the diff.
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,11 @@ class DiffView:
 
     files: tuple[DiffFile, ...]
     left_out: int = 0
+
+    @property
+    def changes(self) -> int:
+        """The number of changes that can be chosen from."""
+        return sum(len(file.hunks) + (file.number is not None) for file in self.files)
 
     @property
     def added(self) -> int:
@@ -101,67 +111,28 @@ FileOrigins = tuple[Sequence[Hunk], Sequence[Origin]]
 
 def view_diff(diff: str, origins: Mapping[str, FileOrigins] | None = None) -> DiffView:
     """Return a unified diff side by side."""
-    lines = diff.splitlines()
-    files = [_file(part, origins or {}, n) for n, part in enumerate(_parts(lines[:_MOST_LINES]), 1)]
+    lines = diff.removesuffix("\n").split("\n")
+    parts = split_patch("\n".join(lines[:_MOST_LINES]))
+    files = [_file(part, origins or {}, n) for n, part in enumerate(parts, 1)]
     return DiffView(tuple(files), max(0, len(lines) - _MOST_LINES))
 
 
-def _parts(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the lines of each file."""
-    part: list[str] = []
-    left = right = 0
-    for line in lines:
-        inside = left > 0 or right > 0
-        if inside:
-            left -= line[:1] in (" ", "-", "")
-            right -= line[:1] in (" ", "+", "")
-        elif found := re.match(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@", line):
-            left, right = (int(number) if number is not None else 1 for number in found.groups())
-        elif part and _begins(line, part):
-            yield part
-            part = []
-        part.append(line)
-    if part:
-        yield part
-
-
-def _begins(line: str, part: list[str]) -> bool:
-    """True if a line is the first of another file's part."""
-    has_hunk = any(one.startswith("@@ ") for one in part)
-    return line.startswith("diff --git ") or (line.startswith("--- ") and has_hunk)
-
-
-def _file(part: list[str], origins: Mapping[str, FileOrigins], number: int) -> DiffFile:
-    head = [line for line in part if not line.startswith("@@ ")][:8]
-    at = next((n for n, line in enumerate(part) if line.startswith("@@ ")), len(part))
-    head = part[:at]
-    file = DiffFile(_name(head), _note(head))
+def _file(part: PatchFile, origins: Mapping[str, FileOrigins], number: int) -> DiffFile:
+    file = DiffFile(part.name, _note(part.head))
     hunks, of_file = origins.get(file.name, ((), ()))
-    body: list[str] = []
-    for line in [*part[at:], "@@ -0 +0 @@"]:
-        if line.startswith("@@ ") and _HUNK.match(line):
-            if body:
-                anchor = f"hunk-{number}-{len(file.hunks) + 1}"
-                file.hunks.append(_hunk(body, anchor, hunks, of_file))
-            body = []
-        body.append(line)
-    changed = [line for line in part[at:] if not line.startswith("@@ ")]
+    for index, hunk in enumerate(part.hunks, 1):
+        if not hunk.lines:
+            file.number = hunk.number
+            continue
+        body = [line.removesuffix("\r") for line in hunk.lines]
+        file.hunks.append(_hunk(body, f"hunk-{number}-{index}", hunk.number, hunks, of_file))
+    changed = [line for hunk in part.hunks for line in hunk.lines[1:]]
     file.added = sum(line.startswith("+") for line in changed)
     file.removed = sum(line.startswith("-") for line in changed)
     return file
 
 
-def _name(head: list[str]) -> str:
-    for sign in ("+++ ", "--- "):
-        for line in head:
-            name = line.removeprefix(sign).partition("\t")[0]
-            if line.startswith(sign) and name != "/dev/null":
-                return re.sub(r"^[ab]/", "", name.strip('"'))
-    match = re.match(r"diff --git a/(.*) b/", head[0]) if head else None
-    return match[1] if match else "(unknown file)"
-
-
-def _note(head: list[str]) -> str:
+def _note(head: Sequence[str]) -> str:
     for line in head:
         for sign, note in (
             ("new file", "new file"),
@@ -177,7 +148,7 @@ def _note(head: list[str]) -> str:
 
 
 def _hunk(
-    body: list[str], anchor: str, hunks: Sequence[Hunk], of_file: Sequence[Origin]
+    body: list[str], anchor: str, number: int, hunks: Sequence[Hunk], of_file: Sequence[Origin]
 ) -> DiffHunk:
     found = _HUNK.match(body[0])
     old, new = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -215,7 +186,7 @@ def _hunk(
         for h in hunks
         if first <= h.line <= max(new, first)
     ]
-    return DiffHunk(anchor, found[3] if found else "", tuple(rows), tuple(made or of_file))
+    return DiffHunk(anchor, number, found[3] if found else "", tuple(rows), tuple(made or of_file))
 
 
 def _sureness(fixer: str, of_file: Iterable[Origin]) -> tuple[float | None, str]:

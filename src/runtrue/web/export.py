@@ -26,6 +26,7 @@ def write_run_page(
         "run.html",
         view=view,
         notice=None,
+        busy="",
         section="runs",
         # Our own file: nothing of a run is in it.
         style=Markup(style),  # noqa: S704

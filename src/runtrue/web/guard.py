@@ -25,7 +25,7 @@ from runtrue.web.page import Pages
 #: Nothing inline, nothing from elsewhere, no frame around it.
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    "font-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "content-security-policy": _POLICY,
@@ -53,35 +53,69 @@ class BrowserSession:
     form_token: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A proxy in front of this server, which lets people in."""
+
+    #: The header that names the person.
+    header: str
+    #: What browsers call the server, as https://runs.example.org.
+    url: str
+
+
+#: The header in which a proxy shows the token, so that nobody else on this machine is believed.
+PROXY_TOKEN = "x-runtrue-token"  # noqa: S105 - the name of a header
+_LONGEST_NAME = 100
+
+
 class Access:
     """The token, the names that this server goes by, and the browsers that were let in."""
 
-    def __init__(self, token: str, hosts: tuple[str, ...], port: int) -> None:
+    def __init__(
+        self, token: str, hosts: tuple[str, ...], port: int, proxy: Proxy | None = None
+    ) -> None:
         self._token = token.encode()
-        self.hosts = frozenset(f"{host}:{port}" for host in hosts)
+        self.proxy = proxy
+        self._origins = {f"http://{host}:{port}" for host in hosts}
+        if proxy is not None:
+            self._origins.add(proxy.url)
+        self.hosts = frozenset(urlsplit(origin).netloc for origin in self._origins)
         # Cookies are shared by all ports of a host.
         self.cookie = f"runtrue_{port}"
         self._sessions: dict[str, BrowserSession] = {}
         self._numbers = count(1)
 
+    def is_token(self, token: str) -> bool:
+        """True if it is the token."""
+        return hmac.compare_digest(token.encode(), self._token)
+
     def let_in(self, token: str, user_agent: str) -> BrowserSession | None:
         """Return a new session for anyone who shows the token."""
-        if not hmac.compare_digest(token.encode(), self._token):
+        if self.proxy is not None or not self.is_token(token):
             return None
         kind = next((name for name in _BROWSERS if name in user_agent), "browser")
         name = f"{'Edge' if kind == 'Edg' else kind} (browser {next(self._numbers)})"
-        session = BrowserSession(secrets.token_urlsafe(32), name, secrets.token_urlsafe(32))
-        self._sessions[session.id] = session
-        return session
+        return self._begin(secrets.token_urlsafe(32), name)
 
-    def session(self, cookies: Mapping[str, str]) -> BrowserSession | None:
-        """Return the session that a request's cookies name."""
-        return self._sessions.get(cookies.get(self.cookie, ""))
+    def session(self, headers: Headers, cookies: Mapping[str, str]) -> BrowserSession | None:
+        """Return the session of a request: by its cookie, or by what the proxy says of it."""
+        if self.proxy is None:
+            return self._sessions.get(cookies.get(self.cookie, ""))
+        name = headers.get(self.proxy.header, "").strip()[:_LONGEST_NAME]
+        if not name or not self.is_token(headers.get(PROXY_TOKEN, "")):
+            return None
+        key = f"proxy:{name}"
+        return self._sessions.get(key) or self._begin(key, name)
+
+    def _begin(self, key: str, name: str) -> BrowserSession:
+        session = BrowserSession(key, name, secrets.token_urlsafe(32))
+        self._sessions[key] = session
+        return session
 
     def is_own_origin(self, headers: Headers) -> bool:
         """True if a request was made by a page of this server, as far as the browser says."""
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc not in self.hosts:
+        if origin is not None and origin not in self._origins:
             return False
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
@@ -109,7 +143,7 @@ class PageGuard:
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
-                headers.setdefault("cache-control", "no-store")
+                headers.setdefault("cache-control", _kept_by_browsers(request.url.path))
             await send(message)
 
         request = Request(scope, receive)
@@ -129,9 +163,14 @@ class PageGuard:
         is_safe = request.method in _SAFE
         if not is_safe and not access.is_own_origin(request.headers):
             return self._say(request, 403, "The request came from another site.")
-        request.state.session = session = access.session(request.cookies)
+        request.state.session = session = access.session(request.headers, request.cookies)
         if path.startswith(_OPEN):
             return None if is_safe or path == "/login" else self._say(request, 405, "Read only.")
+        if session is None and access.proxy is not None:
+            said = (
+                f"The proxy has to send the person's name as {access.proxy.header}, and the token."
+            )
+            return self._say(request, 401, said)
         if session is None:
             if is_safe and path == "/":
                 return RedirectResponse("/login", status_code=303)
@@ -142,6 +181,13 @@ class PageGuard:
 
     def _say(self, request: Request, status: int, text: str) -> Response:
         return self._pages.problem(request, status, text)
+
+
+def _kept_by_browsers(path: str) -> str:
+    """Return for how long browsers may keep an answer: letters never change, pages always do."""
+    if path.startswith("/static/"):
+        return "max-age=604800" if path.endswith(".woff2") else "no-cache"
+    return "no-store"
 
 
 async def read_form(

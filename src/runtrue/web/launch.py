@@ -79,6 +79,9 @@ class Launch:
         if not self._ended.is_set():
             return None
         code, error = self._process.returncode, self.document.get("error")
+        proof = self.document.get("proof")
+        if isinstance(proof, dict) and proof.get("refused"):
+            return visible(str(proof["refused"]))
         if code in (0, 1, 3):
             # 1 and 3 are outcomes of a run, which its page shows, unless there is no run.
             return visible(str(error)) if error and not self.document.get("run_id") else None
@@ -116,6 +119,11 @@ class Launcher:
             while len(self._of_runs) > _MOST_KEPT:
                 self._of_runs.pop(next(iter(self._of_runs)))
         return launch
+
+    def is_busy(self, run_id: str) -> bool:
+        """True while the last command for a run is going on."""
+        launch = self._of_runs.get(run_id)
+        return launch is not None and not launch.ended_within(0)
 
     def problem_of(self, run_id: str) -> str | None:
         """Return why the last command for a run failed, if it did."""

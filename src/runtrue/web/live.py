@@ -31,7 +31,7 @@ class LiveUpdates:
         self._home = home
         self._thread = ThreadPoolExecutor(1, "journal")
         self._journal: Journal | None = None
-        self._looks: dict[str, tuple[float, asyncio.Task[Any]]] = {}
+        self._looks: dict[tuple[Any, ...], tuple[float, asyncio.Task[Any]]] = {}
         self._stopping = asyncio.Event()
         #: Set after the first look into the journal: what is recorded from then on is new.
         self.looked = asyncio.Event()
@@ -60,7 +60,7 @@ class LiveUpdates:
             self.looked.set()
             if now != last:
                 while run_id is not None:
-                    events = await self._events(run_id, after)
+                    events = await self._events(run_id, after, now)
                     for n, text in events:
                         said += f"event: activity\nid: {n}\ndata: {text}\n\n"
                         after = n
@@ -84,23 +84,32 @@ class LiveUpdates:
 
     async def _pulse(self, run_id: str | None) -> tuple[Any, ...]:
         """Return the pulse, looked for once for all who want it at about the same time."""
-        loop = asyncio.get_running_loop()
-        key, now = run_id or "", loop.time()
-        at, task = self._looks.get(key, (float("-inf"), None))
-        if task is None or now - at >= _LOOK / 2:
-            self._looks = {k: v for k, v in self._looks.items() if now - v[0] < _BEAT}
-            task = asyncio.ensure_future(self._ask(lambda journal: _pulse(journal, run_id), ()))
-            self._looks[key] = (now, task)
-        found: tuple[Any, ...] = await asyncio.shield(task)
-        return found
+        return await self._shared(("pulse", run_id), lambda journal: _pulse(journal, run_id), ())
 
-    async def _events(self, run_id: str, after: int) -> list[tuple[int, str]]:
+    async def _events(
+        self, run_id: str, after: int, pulse: tuple[Any, ...]
+    ) -> list[tuple[int, str]]:
+        """Return new events; those who have seen the same share one look.
+
+        One that was taken after this pulse: an earlier one may lack what the pulse tells of.
+        """
+
         def look(journal: Journal) -> list[tuple[int, str]]:
             found = journal.timed_events(run_id, after=after, limit=_MOST_EVENTS)
             lines = map(activity_of, found)
             return [(one.n, json.dumps({"tone": one.tone, "text": one.text})) for one in lines]
 
-        return await self._ask(look, [])
+        return await self._shared(("events", run_id, after, pulse), look, [])
+
+    async def _shared(self, key: tuple[Any, ...], look: Callable[[Journal], T], otherwise: T) -> T:
+        now = asyncio.get_running_loop().time()
+        at, task = self._looks.get(key, (float("-inf"), None))
+        if task is None or now - at >= _LOOK / 2:
+            self._looks = {k: v for k, v in self._looks.items() if now - v[0] < _LOOK}
+            task = asyncio.ensure_future(self._ask(look, otherwise))
+            self._looks[key] = (now, task)
+        found: T = await asyncio.shield(task)
+        return found
 
     async def _ask(self, look: Callable[[Journal], T], otherwise: T) -> T:
         def work() -> T:

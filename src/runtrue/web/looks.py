@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from runtrue.code import Kind, metrics_of, periods_of
+from runtrue.code import Kind, calibration_of, metrics_of, periods_of
 from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import Journal, RunFilter, RunRow, RunState, RunSummary
 from runtrue.memory import DebugMemory, Memory
@@ -23,6 +23,7 @@ from runtrue.web.launch import Launcher
 from runtrue.web.live import LiveUpdates
 from runtrue.web.page import Pages
 from runtrue.web.question import AskedQuestion, asked_question
+from runtrue.web.run_cost import MOST_READ, cost_of
 from runtrue.web.run_state import standing_of_run
 from runtrue.web.run_view import view_run
 from runtrue.web.service import Report, WebService
@@ -105,7 +106,11 @@ class Looks:
         state = given["state"]
         if state and state not in list(RunState):
             raise UsageError(f"no run has the state {state!r}; available: {', '.join(RunState)}")
+        if given["since"] and given["since"] not in _AGES:
+            raise UsageError(f"`since` is one of {', '.join(_AGES)}")
+        since = time.time() - _AGES[given["since"]][0] if given["since"] else None
         wanted = RunFilter(
+            since=since,
             state=RunState(state) if state else None,
             kind=given["kind"] or None,
             project=given["project"] or None,
@@ -113,11 +118,16 @@ class Looks:
         )
         rows: Sequence[RunSummary] = []
         counts: dict[RunState, int] = {}
+        recent = counts
+        costs: dict[str, float] = {}
         if self._service.has_runs:
             with self._service.journal() as journal:
                 before = _position(request.query_params.get("before", ""))
                 rows = journal.summaries(wanted, limit=_PAGE + 1, before=before)
                 counts = journal.count_by_state()
+                recent = journal.count_by_state(since=since) if since else counts
+                ids = [row.id for row in rows[:_PAGE] if row.has_result]
+                costs = _costs(journal, ids)
         more = len(rows) > _PAGE
         rows = rows[:_PAGE]
         kept = {name: value for name, value in given.items() if value}
@@ -131,8 +141,11 @@ class Looks:
             given=given,
             kinds=KINDS,
             states=list(RunState),
-            counts=counts,
-            total=sum(counts.values()),
+            counts=recent,
+            total=sum(recent.values()),
+            success=_success(recent),
+            costs=costs,
+            ages={name: words for name, (_, words) in _AGES.items()},
             standing=standing_of_run,
             older=older if more else "",
             is_first="before" not in request.query_params,
@@ -147,7 +160,13 @@ class Looks:
         with self._service.journal() as journal:
             run = journal.find(request.path_params["run_id"])
             report, problem = self._report(journal, run)
-            view = view_run(journal, run, report, reasons=self._service.reasons)
+            view = view_run(
+                journal,
+                run,
+                report,
+                reasons=self._service.reasons,
+                step_diffs=self._step_diffs(journal, run),
+            )
             waiting = journal.count_by_state().get(RunState.WAITING, 0)
         notice = self._launcher.problem_of(run.id) or problem
         return self._show(
@@ -156,8 +175,24 @@ class Looks:
             section="plans" if run.kind == "plan" else "runs",
             view=view,
             notice=notice,
+            busy=self._busy(run),
             waiting=waiting,
         )
+
+    def _step_diffs(self, journal: Journal, run: RunRow) -> Mapping[str, str]:
+        """Return what the steps of a plan changed; nothing without its sandbox."""
+        if run.kind != "plan":
+            return {}
+        try:
+            return self._service.step_diffs(journal, run)
+        except (RuntrueError, OSError):
+            return {}
+
+    def _busy(self, run: RunRow) -> str:
+        """Return what goes on with a run that nobody drives."""
+        if not run.is_over or not self._launcher.is_busy(run.id):
+            return ""
+        return "The checks run again with the chosen changes, and what passes is applied …"
 
     def events(self, request: Request) -> Response:
         """List all events of a run, page by page."""
@@ -246,9 +281,15 @@ class Looks:
             cards=draw_metrics(metrics_of([fact for _, fact in every]), periods),
             runs=len(every),
             shown=shown_value,
+            calibration=calibration_of(self._fresh("judged", self._service.judged_fixes)),
             kinds=kinds if len(kinds) > 1 else {},
             kind_names=[str(kind) for kind in Kind],
         )
+
+    def workers(self, request: Request) -> Response:
+        """Show who works on which queue of the shared database, if there is one."""
+        document = self._service.workers() if self._service.workers else None
+        return self._show(request, "workers.html", section="workers", document=document)
 
     def doctor(self, request: Request) -> Response:
         """Show what is available here, and what is not."""
@@ -294,7 +335,26 @@ class Looks:
         return self._pages.page(request, template, **data)
 
 
-_FILTERS = ("text", "state", "kind", "project")
+_FILTERS = ("text", "state", "kind", "project", "since")
+#: How long ago runs may have begun, in seconds and in words.
+_AGES = {
+    "1h": (3600.0, "last hour"),
+    "24h": (86_400.0, "last 24 hours"),
+    "7d": (604_800.0, "last 7 days"),
+    "30d": (2_592_000.0, "last 30 days"),
+}
+_ENDED = (RunState.PASSED, RunState.FAILED, RunState.ESCALATED, RunState.ABORTED)
+
+
+def _costs(journal: Journal, run_ids: Sequence[str]) -> dict[str, float]:
+    texts = journal.result_texts(run_ids, most=MOST_READ)
+    return {run_id: cost for run_id, text in texts.items() if (cost := cost_of(text))}
+
+
+def _success(counts: Mapping[RunState, int]) -> float | None:
+    """Return the share of ended runs that passed."""
+    ended = sum(counts.get(state, 0) for state in _ENDED)
+    return counts.get(RunState.PASSED, 0) / ended if ended else None
 
 
 def _position(text: str) -> tuple[float, str] | None:

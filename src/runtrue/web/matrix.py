@@ -72,7 +72,13 @@ def matrix_of(report: CodeReport | PlanReport) -> Matrix:
         again = " (again)" if getattr(attempt, "recheck", False) else ""
         label = f"{step} · {attempt.number}" if step else f"{attempt.number}{again}"
         fix = attempt.fix
-        note = ", ".join(dict.fromkeys(p.fixer for p in fix.parts if p.files)) if fix else "before"
+        note = (
+            ", ".join(dict.fromkeys(p.fixer for p in fix.parts if p.files))
+            if fix
+            else "step"
+            if step
+            else "before"
+        )
         columns.append(MatrixColumn(label, note, attempt.passed, f"attempt-{index + 1}"))
         tested.append({one.check: one for one in map(_tested, attempt.verdicts)})
     rows: list[MatrixRow] = []

@@ -25,10 +25,17 @@ _UNITS = ((86_400, "d"), (3600, "h"), (60, "min"))
 class Pages:
     """The templates, and what every page has around its own content."""
 
-    def __init__(self, *, read_only: bool = False, alone: bool = False) -> None:
+    def __init__(
+        self, *, read_only: bool = False, alone: bool = False, has_workers: bool = False
+    ) -> None:
         self._environment = _environment()
         #: `alone` is for a file, which has no server to ask.
-        self._shared = {"read_only": read_only or alone, "alone": alone, "version": __version__}
+        self._shared = {
+            "read_only": read_only or alone,
+            "alone": alone,
+            "version": __version__,
+            "has_workers": has_workers,
+        }
 
     def render(self, template: str, **data: Any) -> str:
         """Return a filled template."""

@@ -4,64 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from runtrue.code import CodeReport
 from runtrue.flow import Question, RunRow
-from runtrue.plan import PlanReport, Wanted, wanted_by
+from runtrue.plan import PlanReport
 from runtrue.planner import TaskReport
+from runtrue.web.asked_question import AskedQuestion, Choice, finding_lines
+from runtrue.web.doubtful_field import DoubtfulField, doubtful_fields, set_command
+from runtrue.web.plan_question import question_of_plan
 from runtrue.web.service import Report
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """An answer on a button: what is recorded, what it does, and the command that does the same."""
-
-    value: str
-    label: str
-    does: str
-    command: str
-    tone: str = ""
-    #: An input on which another fix behaves otherwise: the call, what it gives, and what instead.
-    example: tuple[str, str, str] | None = None
-    diff: str = ""
-    confidence: float | None = None
-    #: The diff is applied when the run has ended with this answer.
-    then_apply: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQuestion:
-    """A question as a person sees it."""
-
-    run_id: str
-    seq: int
-    asked_at: float
-    title: str
-    why: str = ""
-    #: What would happen: effects, files that run by themselves, findings.
-    facts: tuple[str, ...] = ()
-    diff: str = ""
-    confidence: float | None = None
-    confidence_reason: str = ""
-    choices: tuple[Choice, ...] = ()
-    #: What free text means; empty where there is none to give.
-    guidance: str = ""
-    guidance_command: str = ""
-    #: The text may be left out.
-    may_be_empty: bool = False
-    #: Files that a person may allow with it.
-    allow: tuple[str, ...] = ()
-    #: Applying needs a yes to files that run by themselves.
-    self_running: tuple[str, ...] = ()
 
 
 def asked_question(run: RunRow, question: Question, report: Report, why: str = "") -> AskedQuestion:
     """Return what a run asks."""
     asked: dict[str, Any] = question.question if isinstance(question.question, dict) else {}
     if isinstance(report, PlanReport):
-        return _of_plan(run, question, report, asked, why)
+        return question_of_plan(run, question, report, asked, why)
     if isinstance(report, TaskReport):
         return _of_task(run, question, report, asked)
     return _of_code(run, question, report, asked, why)
@@ -133,7 +92,7 @@ def _of_code(
         does="Ends the run with the candidate as it is, and records that a person accepts it.",
         command=_resume(run, "accept"),
     )
-    findings = tuple(_finding_lines(asked))
+    findings = tuple(finding_lines(asked))
     return AskedQuestion(
         run_id=run.id,
         seq=question.seq,
@@ -167,6 +126,8 @@ def _alternatives(run: RunRow, report: CodeReport) -> Iterator[Choice]:
 def _of_task(
     run: RunRow, question: Question, report: TaskReport, asked: dict[str, Any]
 ) -> AskedQuestion:
+    if fields := tuple(doubtful_fields(asked)):
+        return _of_doubts(run, question, report, fields)
     effects = tuple(str(one) for one in asked.get("effects", ()))
     return AskedQuestion(
         run_id=run.id,
@@ -194,76 +155,29 @@ def _of_task(
     )
 
 
-def _of_plan(
-    run: RunRow, question: Question, report: PlanReport, asked: dict[str, Any], why: str
+def _of_doubts(
+    run: RunRow, question: Question, report: TaskReport, fields: tuple[DoubtfulField, ...]
 ) -> AskedQuestion:
-    wanted = wanted_by(asked)
-    plan = f"runtrue plan {{}} {run.id}"
-    needed = tuple(file for file in report.needed if not file.startswith("../"))
-    files = tuple(
-        f"{one.file} runs by itself once it is applied: {one.why}" for one in report.self_running
-    )
-    choices: tuple[Choice, ...] = ()
-    title, guidance, command = "What should it do differently?", "", ""
-    facts = tuple(_finding_lines(asked))
-    if wanted is Wanted.BEGIN:
-        title = "Execute this plan?"
-        choices = (
-            Choice(
-                value="execute",
-                label="Execute",
-                does="Does the steps in a sandbox and validates each. Your files stay as they are.",
-                command=plan.format("execute"),
-                tone="primary",
-            ),
-        )
-    elif wanted is Wanted.APPLY:
-        title, facts = "Apply this plan to your files?", files
-        choices = (
-            Choice(
-                value="apply",
-                label="Apply to my files",
-                does="Merges this diff into your files, all of it or nothing. Validated again "
-                "first if you changed files meanwhile.",
-                command=plan.format("apply"),
-                tone="primary",
-            ),
-        )
-    else:
-        guidance = "Recorded as guidance; the plan goes on with a fresh budget."
-        command = f'{plan.format("prompt")} "…"'
-        if wanted is Wanted.APPROVAL:
-            title = "Approve this?"
-            choices = (
-                Choice(
-                    value="yes",
-                    label="Approve exactly this",
-                    does="Goes on with what is shown here, and nothing more.",
-                    command=f"{plan.format('prompt')} yes",
-                    tone="primary",
-                ),
-            )
-            guidance = "Or say what to change."
+    sure = tuple(f"`{name}` is sure: `{value}`" for name, value in report.partial.items())
+    names = ", ".join(one.name for one in fields)
     return AskedQuestion(
         run_id=run.id,
         seq=question.seq,
         asked_at=question.asked_at,
-        title=title,
-        why=why,
-        facts=facts,
-        diff=str(asked.get("diff") or report.diff),
-        confidence=report.confidence if wanted is Wanted.APPROVAL else None,
-        confidence_reason=report.confidence_reason or "",
-        choices=choices,
-        guidance=guidance,
-        guidance_command=command,
-        allow=needed if wanted is Wanted.GUIDANCE else (),
-        self_running=files if wanted is Wanted.APPLY else (),
+        title=f"Which value is {names}?",
+        why="The response has no field of that name",
+        facts=sure,
+        fields=fields,
+        guidance="Reads the chosen paths in the response that is recorded. Nothing is called "
+        "again.",
+        guidance_command=set_command(run.id, fields),
+        choices=(
+            Choice(
+                value="no",
+                label="None of them",
+                does="Ends the run without these fields. What is sure stays in its report.",
+                command=_resume(run, "no"),
+                tone="danger",
+            ),
+        ),
     )
-
-
-def _finding_lines(asked: dict[str, Any]) -> Iterator[str]:
-    findings = asked.get("findings")
-    for finding in findings if isinstance(findings, list) else ():
-        if isinstance(finding, dict):
-            yield str(finding.get("message", ""))

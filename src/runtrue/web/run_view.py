@@ -4,26 +4,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from runtrue.code import AttemptReport, CodeReport
-from runtrue.flow import Journal, Question, RunRow, RunState, TimedEvent, unpacked
+from runtrue.flow import Journal, Question, RunRow, RunState
 from runtrue.loop import Finding, FixPart, Hunk, Skip
-from runtrue.plan import PlanAttempt, PlanReport
+from runtrue.plan import PlanAttempt, PlanReport, PlanVerdict
 from runtrue.planner import TaskReport
 from runtrue.redaction import Redactor
-from runtrue.web.activity import Activity, activity_of
+from runtrue.web.activity import Activity, activity_of, merged
 from runtrue.web.diff import DiffView, FileOrigins, Origin, view_diff
 from runtrue.web.graph import Graph, draw_graph
 from runtrue.web.matrix import Matrix, matrix_of
 from runtrue.web.question import AskedQuestion, asked_question
+from runtrue.web.response_fields import ResponseField, fields_of, recorded_values
 from runtrue.web.run_state import RunStanding, standing_of_run
 from runtrue.web.service import Report
 from runtrue.web.source import SourceLine, source_around
-from runtrue.workflow import WorkflowReport, redact_by_name
+from runtrue.workflow import (
+    TemplateSyntaxError,
+    Unresolved,
+    WorkflowReport,
+    compile_template,
+    redact_by_name,
+)
 
 #: Of a long run, the page has the latest events; all of them are on a page of their own.
 LATEST_EVENTS = 200
@@ -60,14 +67,24 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
-    """A node of a workflow: its parameters and its outputs, both redacted."""
+    """A node of a workflow: its parameters and what it gave, both redacted."""
 
     id: str
     type: str
     status: str
     error: str | None = None
     params: Any = None
-    outputs: Any = None
+    outputs: tuple[ResponseField, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A question that was answered: what was asked, and what a person said."""
+
+    at: float
+    asked: str
+    said: Any
+    allowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +108,15 @@ class RunView:
     activity: tuple[Activity, ...] = ()
     events: int = 0
     cut_off: tuple[str, ...] = ()
-    said: tuple[Question, ...] = ()
+    said: tuple[Exchange, ...] = ()
+    #: Of a plan: what each validation said last, by its name.
+    last_verdicts: Mapping[str, PlanVerdict] = field(default_factory=dict)
     cost: float | None = None
+    #: What each fix of a task changed in the workflow, attempt by attempt.
+    changes: tuple[list[dict[str, Any]], ...] = ()
     project: str = ""
+    #: What each step of a plan has changed.
+    step_diffs: Mapping[str, DiffView] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -122,7 +145,12 @@ class RunView:
 
 
 def view_run(
-    journal: Journal, run: RunRow, report: Report | None, *, reasons: Mapping[str, str]
+    journal: Journal,
+    run: RunRow,
+    report: Report | None,
+    *,
+    reasons: Mapping[str, str],
+    step_diffs: Mapping[str, str] | None = None,
 ) -> RunView:
     """Return the view of a run with its report, if one could be made."""
     redact = Redactor()
@@ -136,10 +164,10 @@ def view_run(
         "standing": standing_of_run(run),
         "report": report,
         "why": said,
-        "activity": tuple(map(activity_of, reversed(latest))),
+        "activity": tuple(merged(map(activity_of, reversed(latest)))),
         "events": events,
         "cut_off": tuple(journal.begun(run.id)) if not run.is_over and not run.is_driven else (),
-        "said": tuple(q for q in journal.questions(run.id) if q.answered),
+        "said": tuple(_exchange(run, q, report) for q in journal.questions(run.id) if q.answered),
         "project": str(run.input.get("project") or run.input.get("directory") or ""),
     }
     if report is None:
@@ -147,17 +175,31 @@ def view_run(
     if open_question is not None:
         steps["question"] = asked_question(run, open_question, report, said)
     if isinstance(report, CodeReport | PlanReport):
-        steps |= _of_code(report, latest, redact)
+        steps |= _of_code(report, redact)
+        found = step_diffs or {}
+        if isinstance(report, PlanReport):
+            every = [verdict for attempt in report.attempts for verdict in attempt.verdicts]
+            steps["last_verdicts"] = {verdict.validation: verdict for verdict in every}
+        steps["step_diffs"] = {step: view_diff(diff) for step, diff in found.items()}
     elif isinstance(report, TaskReport):
-        steps |= _of_task(report)
+        steps |= _of_task(report, recorded_values(journal.load(run.id)))
     else:
         steps |= _of_workflow(journal, run, report)
     return RunView(**steps)
 
 
-def _of_code(
-    report: CodeReport | PlanReport, latest: list[TimedEvent], redact: Redactor
-) -> dict[str, Any]:
+def _exchange(run: RunRow, question: Question, report: Report | None) -> Exchange:
+    answer = question.answer
+    is_data = isinstance(answer, dict)
+    said = answer.get("text", answer) if is_data else answer
+    if is_data and answer.get("expired"):
+        said = "nobody answered in time"
+    allowed = tuple(map(str, answer.get("allow") or ())) if is_data else ()
+    title = asked_question(run, question, report).title if report is not None else ""
+    return Exchange(at=question.asked_at, asked=title, said=said, allowed=allowed)
+
+
+def _of_code(report: CodeReport | PlanReport, redact: Redactor) -> dict[str, Any]:
     roots = (report.sandbox, report.project)
     findings = tuple(
         FindingView(
@@ -213,7 +255,9 @@ def _origins(report: CodeReport | PlanReport) -> dict[str, FileOrigins]:
     hunks: dict[str, list[Hunk]] = defaultdict(list)
     files: dict[str, dict[str, Origin]] = defaultdict(dict)
     every: Iterable[AttemptReport | PlanAttempt] = report.attempts
+    failing: frozenset[str] = frozenset()
     for attempt in every:
+        before, failing = failing, _failing(attempt)
         if attempt.fix is None:
             continue
         for hunk in attempt.fix.hunks:
@@ -221,8 +265,16 @@ def _origins(report: CodeReport | PlanReport) -> dict[str, FileOrigins]:
         for part in attempt.fix.parts:
             sure = part.confidence
             for file in part.files:
+                known = files[file].get(part.fixer)
                 files[file][part.fixer] = Origin(
-                    part.fixer, sure.value if sure else None, sure.reason if sure else ""
+                    part.fixer,
+                    # A file is as sure as the least sure change of it.
+                    min(
+                        (s for s in (known and known.confidence, sure and sure.value) if s),
+                        default=None,
+                    ),
+                    sure.reason if sure else "",
+                    (*(known.tests if known else ()), *sorted(before - failing)),
                 )
     if isinstance(report, PlanReport):
         for done in report.plan.deeds:
@@ -235,6 +287,12 @@ def _origins(report: CodeReport | PlanReport) -> dict[str, FileOrigins]:
     return {name: (hunks[name], tuple(files[name].values())) for name in {*hunks, *files}}
 
 
+def _failing(attempt: AttemptReport | PlanAttempt) -> frozenset[str]:
+    """Return the tests that fail, by their names."""
+    found = (f.location.symbol for verdict in attempt.verdicts for f in verdict.findings)
+    return frozenset(name for name in found if name)
+
+
 def _cost(report: CodeReport | PlanReport) -> float | None:
     every: Iterable[AttemptReport | PlanAttempt] = report.attempts
     fixes = [attempt.fix for attempt in every if attempt.fix]
@@ -244,7 +302,7 @@ def _cost(report: CodeReport | PlanReport) -> float | None:
     return sum(costs) if costs else None
 
 
-def _of_task(report: TaskReport) -> dict[str, Any]:
+def _of_task(report: TaskReport, given: Mapping[str, Any]) -> dict[str, Any]:
     statuses: dict[str, str] = {}
     if report.attempts:
         bad = {f.location.symbol for f in report.attempts[-1].findings}
@@ -261,11 +319,14 @@ def _of_task(report: TaskReport) -> dict[str, Any]:
         "inputs": redact_by_name(report.parameters),
         "findings": findings,
         "cost": report.cost.cost,
-        "nodes": tuple(_plan_nodes(report.workflow or {}, statuses)),
+        "changes": tuple(msgspec.to_builtins(attempt.changes) for attempt in report.attempts),
+        "nodes": tuple(_plan_nodes(report.workflow or {}, statuses, given)),
     }
 
 
-def _plan_nodes(workflow: Mapping[str, Any], statuses: Mapping[str, str]) -> Iterator[NodeView]:
+def _plan_nodes(
+    workflow: Mapping[str, Any], statuses: Mapping[str, str], given: Mapping[str, Any]
+) -> Iterator[NodeView]:
     for node in workflow.get("nodes", ()):
         name = str(node.get("id"))
         yield NodeView(
@@ -273,15 +334,17 @@ def _plan_nodes(workflow: Mapping[str, Any], statuses: Mapping[str, str]) -> Ite
             type=str(node.get("type")),
             status=statuses.get(name, "planned"),
             params=redact_by_name(node.get("params", {})),
+            outputs=fields_of(name, given.get(name)),
         )
 
 
 def _of_workflow(journal: Journal, run: RunRow, report: WorkflowReport) -> dict[str, Any]:
     ir = run.input.get("ir") or {}
-    outputs = {step.node: _outputs(step.result) for step in journal.load(run.id)}
+    outputs = recorded_values(journal.load(run.id))
     statuses = {node.id: node.status for node in report.nodes}
     if run.is_driven and (going := _first_open(report)):
         statuses[going] = "running"
+    store = {**redact_by_name(run.input.get("inputs") or {}), **outputs}
     given = {str(n.get("id")): n.get("params") for n in ir.get("nodes", ()) if isinstance(n, dict)}
     nodes = tuple(
         NodeView(
@@ -289,8 +352,8 @@ def _of_workflow(journal: Journal, run: RunRow, report: WorkflowReport) -> dict[
             type=node.type,
             status=statuses[node.id],
             error=node.error,
-            params=redact_by_name(given.get(node.id) or {}),
-            outputs=redact_by_name(outputs.get(node.id)),
+            params=redact_by_name(_resolved(given.get(node.id) or {}, store)),
+            outputs=fields_of(node.id, outputs.get(node.id)),
         )
         for node in report.nodes
     )
@@ -306,15 +369,17 @@ def _of_workflow(journal: Journal, run: RunRow, report: WorkflowReport) -> dict[
     }
 
 
+def _resolved(params: Mapping[str, Any], store: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with the values that are known, and the others as they are written."""
+    found = {}
+    for name, value in params.items():
+        try:
+            template = compile_template(value)
+            found[name] = value if template.secret else template.render(store)
+        except (TemplateSyntaxError, Unresolved):
+            found[name] = value
+    return found
+
+
 def _first_open(report: WorkflowReport) -> str | None:
     return next((node.id for node in report.nodes if node.status == "not_run"), None)
-
-
-def _outputs(result: bytes | None) -> Any:
-    if result is None:
-        return None
-    try:
-        outcome = msgspec.json.decode(unpacked(result))
-    except (msgspec.MsgspecError, ValueError):
-        return None
-    return outcome.get("outputs") if isinstance(outcome, dict) else None

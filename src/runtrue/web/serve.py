@@ -15,7 +15,7 @@ import uvicorn
 
 from runtrue.errors import HostError, UsageError
 from runtrue.web.app import make_app
-from runtrue.web.guard import Access
+from runtrue.web.guard import Access, Proxy
 from runtrue.web.live import LiveUpdates
 from runtrue.web.service import WebService
 
@@ -29,17 +29,27 @@ class WebAddress:
 
     url: str
     token: str
+    #: Where people find them, if a proxy lets them in.
+    proxy: Proxy | None = None
 
     @property
-    def with_token(self) -> str:
+    def to_open(self) -> str:
         """Return the address to open: it is good for as long as the server runs."""
-        return f"{self.url}/login?token={self.token}"
+        return self.proxy.url if self.proxy else f"{self.url}/login?token={self.token}"
 
 
 def serve_pages(
-    service: WebService, *, host: str, port: int, on_ready: Callable[[WebAddress], None]
+    service: WebService,
+    *,
+    host: str,
+    port: int,
+    on_ready: Callable[[WebAddress], None],
+    token: str | None = None,
+    proxy: Proxy | None = None,
 ) -> None:
     """Serve until the process is stopped; `on_ready` is called once a browser can connect.
+
+    The token is a new one unless one is given.
 
     Raises UsageError for a host that other machines can reach.
     """
@@ -51,8 +61,8 @@ def serve_pages(
     listener = _listen(host, port)
     port = listener.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
-    address = WebAddress(f"http://{shown}:{port}", secrets.token_urlsafe(32))
-    access = Access(address.token, (shown, "localhost"), port)
+    address = WebAddress(f"http://{shown}:{port}", token or secrets.token_urlsafe(32), proxy)
+    access = Access(address.token, (shown, "localhost"), port, proxy)
     asyncio.run(_serve(service, access, listener, lambda: on_ready(address)))
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from runtrue.code import CodeReport, Facts
+from runtrue.code import CodeReport, Facts, JudgedFix
 from runtrue.errors import UnknownRun
 from runtrue.flow import Journal, RunRow
 from runtrue.home import Home
@@ -29,6 +30,8 @@ class PersonAnswer:
     allow: tuple[str, ...] = ()
     #: Files that run by themselves may be applied, too.
     self_running: bool = False
+    #: The paths of fields that the run was in doubt about.
+    paths: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,12 @@ class WebService:
     answer: Callable[[Journal, str, PersonAnswer], None]
     #: Returns what each ended run says of the metrics, with the time of its end, by kind.
     facts: Callable[[], dict[str, list[tuple[float, Facts]]]]
+    #: Returns the fixes that people judged, with how sure they were.
+    judged_fixes: Callable[[], list[JudgedFix]] = list
+    #: Returns the workers and queues of the shared database; None where there is none.
+    workers: Callable[[], dict[str, Any]] | None = None
+    #: Returns what each step of a plan has changed, as a diff, where the sandbox is still there.
+    step_diffs: Callable[[Journal, RunRow], Mapping[str, str]] = lambda journal, run: {}
     #: Why a run ended or asks, in words.
     reasons: Mapping[str, str] = field(default_factory=dict)
     #: Nothing can be answered, started or changed.

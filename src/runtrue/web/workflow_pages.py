@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from runtrue.web.graph import draw_graph
 from runtrue.web.guard import BrowserSession
 from runtrue.web.launch import Launcher
 from runtrue.web.page import Pages
+from runtrue.web.response_fields import ResponseField, fields_of, recorded_values
 from runtrue.web.run_state import standing_of_run
 from runtrue.web.service import WebService
 from runtrue.workflow import (
@@ -89,7 +91,9 @@ class WorkflowPages:
             problems=problems,
             versions=versions,
             compared=self._compared(request, name, data),
-            latest=self._latest(name),
+            latest=(latest := self._latest(name)),
+            given=self._given(latest),
+            schedule=self._schedule(name),
             standing=standing_of_run,
         )
 
@@ -194,6 +198,7 @@ class WorkflowPages:
             drawing=drawing,
             is_checked=is_checked,
             message=message,
+            given=self._given(self._latest(name)),
         )
 
     def _latest_number(self, name: str) -> int:
@@ -211,6 +216,22 @@ class WorkflowPages:
         old = dump_document(self._store.versions(name).get(int(number)).workflow, "yaml")
         new = dump_document(dict(data), "yaml")
         return _difference(old, new, f"{name} (version {number})", f"{name} (now)")
+
+    def _given(self, latest: list[RunSummary]) -> dict[str, tuple[ResponseField, ...]]:
+        """Return what each node gave in the latest run that came anywhere."""
+        if not latest:
+            return {}
+        with self._service.journal() as journal:
+            for run in latest:
+                if values := recorded_values(journal.load(run.id)):
+                    return {name: fields_of(name, value) for name, value in values.items()}
+        return {}
+
+    def _schedule(self, name: str) -> str:
+        """Return the line of a crontab that runs a workflow each morning."""
+        program = shlex.join(self._service.program)
+        place = shlex.quote(str(self._service.directory))
+        return f"0 7 * * * cd {place} && {program} run {shlex.quote(name)}"
 
     def _latest(self, name: str) -> list[RunSummary]:
         if not self._service.has_runs:

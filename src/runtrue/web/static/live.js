@@ -106,8 +106,16 @@ function show(page) {
   known.clear();
   remember(page);
   for (const id of late) known.delete(id);
+  lookAgain();
   showTimes();
   showCopyButtons();
+}
+
+// What goes on without a word in the journal is looked at again.
+let again = 0;
+function lookAgain() {
+  clearTimeout(again);
+  if (document.querySelector("[data-busy]")) again = setTimeout(refresh, 1000);
 }
 
 function follow(path) {
@@ -129,12 +137,57 @@ function showCopyButtons() {
 }
 
 document.addEventListener("click", async (event) => {
+  const path = event.target.closest?.(".as-path");
+  if (path) { event.preventDefault(); usePath(path); return; }
   const button = event.target.closest?.(".copy");
   if (!button) return;
   await navigator.clipboard.writeText(button.dataset.copy);
   button.textContent = "Copied";
   setTimeout(() => { button.textContent = "Copy"; }, 1200);
 });
+
+// -- paths ------------------------------------------------------------------------------------
+
+// A path goes where the reader is writing, or to the clipboard.
+async function usePath(button) {
+  const field = document.getElementById(button.dataset.into ?? "");
+  if (field) {
+    field.focus();
+    field.setRangeText(button.dataset.copy, field.selectionStart, field.selectionEnd, "end");
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  } else {
+    await navigator.clipboard?.writeText(button.dataset.copy);
+  }
+  button.classList.add("used");
+  setTimeout(() => button.classList.remove("used"), 900);
+}
+
+// -- the editor -------------------------------------------------------------------------------
+
+// What is written is checked while it is written, as the button does it.
+const editor = document.querySelector("[data-live-check]");
+let checking = 0;
+async function checkNow() {
+  const answer = await fetch(editor.dataset.liveCheck, { method: "POST", body: new URLSearchParams(new FormData(editor)) });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page.getElementById("checked");
+  if (fresh) document.getElementById("checked").replaceChildren(...document.importNode(fresh, true).childNodes);
+}
+editor?.addEventListener("input", () => {
+  clearTimeout(checking);
+  checking = setTimeout(() => checkNow().catch(() => {}), 400);
+});
+
+// -- deep links ---------------------------------------------------------------------------------
+
+// A link to a finding or a node opens it.
+function openTarget() {
+  const at = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (!at) return;
+  for (let one = at; one; one = one.parentElement) if (one.localName === "details") one.open = true;
+  at.scrollIntoView({ block: "start" });
+}
+addEventListener("hashchange", openTarget);
 
 // A form is sent once.
 document.addEventListener("submit", (event) => {
@@ -145,6 +198,8 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 remember(document);
+lookAgain();
+openTarget();
 showTimes();
 showCopyButtons();
 setInterval(showTimes, 20000);
