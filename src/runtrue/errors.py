@@ -16,6 +16,7 @@
     │   └── FlowChanged           a run was recorded by a flow that has been edited since
     ├── NodeFailed                a node of a workflow failed, and nothing handles that
     │   └── RuntimeValidationError a response was not as the workflow assumed: fix the workflow
+    ├── ChildrenFailed            some of the runs that a run has begun failed
     └── RunError                  this process cannot run it now
         ├── RunBusy               another living process runs it
         ├── FenceLost             another process has taken it over since
@@ -163,6 +164,10 @@ class RuntimeValidationError(NodeFailed):
 
     No `error` edge handles it, since the workflow itself has to be fixed.
     """
+
+
+class ChildrenFailed(RuntrueError):
+    """Some of the runs that a run has begun failed, and can be resumed."""
 
 
 class RunError(RuntrueError):

@@ -180,3 +180,37 @@ def test_without_a_shared_database_there_are_no_queues(machine: Machine, tmp_pat
     assert machine.runtrue("runs", "list", "--json").json["runs"] == []
     assert machine.runtrue("worker").code == 2
     assert machine.runtrue("worker", "status").code == 2
+
+
+def test_each_row_is_run_by_workers_and_the_parent_ends_with_the_last(
+    machines: tuple[Machine, Machine], tmp_path: Path
+) -> None:
+    user, other = machines
+    (tmp_path / "greet.yaml").write_text(WORKFLOW)
+    (tmp_path / "people.csv").write_text("name\n" + "".join(f"p{n}\n" for n in range(6)))
+    args = ("run", "greet.yaml", "--each", "people.csv", "--queue", "many")
+    queued = user.runtrue(*args, "--json", cwd=tmp_path)
+    assert queued.json["status"] == "queued"
+    with working(other, "--queue", "many", "--concurrency", "2"), working(user, "--queue", "many"):
+        done = user.runtrue("runs", "resume", queued.json["run_id"], "--wait", "--json")
+        assert done.code == 0, done.said
+        assert done.json["counts"] == {"passed": 6}
+        assert {item["result"]["stdout"] for item in done.json["items"]} == {
+            f"hello p{n}" for n in range(6)
+        }
+        followed = user.runtrue(*args, "--wait", cwd=tmp_path)
+        assert followed.code == 0, followed.said
+        assert len(followed.out.splitlines()) == 6
+        assert "6/6" in followed.err
+    states = {run["state"] for run in user.runtrue("runs", "list", "--json").json["runs"]}
+    assert states == {"passed"}
+
+
+def test_secrets_in_rows_do_not_travel(machines: tuple[Machine, Machine], tmp_path: Path) -> None:
+    user, _ = machines
+    (tmp_path / "call.yaml").write_text(GUARDED)
+    (tmp_path / "rows.csv").write_text("password\ngeheim\n")
+    done = user.runtrue("run", "call.yaml", "--each", "rows.csv", "--queue", "many", cwd=tmp_path)
+    assert done.code == 2
+    assert "secrets never travel, and password would have to" in done.err
+    assert user.runtrue("runs", "list", "--all", "--json").json["runs"] == []

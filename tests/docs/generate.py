@@ -129,6 +129,7 @@ REPORTS = {
     "PlanReport": ("`plan`", "plan.json"),
     "TaskReport": ("`do`", "do.json"),
     "WorkflowReport": ("`run`", "run.json"),
+    "EachReport": ("`run --each` and `fix --each`", "each.json"),
 }
 SCHEMAS = DOCS / "reference" / "schemas"
 

@@ -74,6 +74,16 @@ SCHEMA = {
             PRIMARY KEY (run_id, seq, name)
         ) STRICT, WITHOUT ROWID
     """,
+    "children": """
+        CREATE TABLE children (
+            parent TEXT NOT NULL REFERENCES runs (id),
+            n      INTEGER NOT NULL,
+            run_id TEXT NOT NULL REFERENCES runs (id),
+            label  TEXT NOT NULL,
+            PRIMARY KEY (parent, n)
+        ) STRICT, WITHOUT ROWID
+    """,
+    "children_by_run": "CREATE UNIQUE INDEX children_by_run ON children (run_id)",
 }
 
 

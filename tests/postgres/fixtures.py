@@ -11,7 +11,7 @@ import pytest
 from tests.postgres.server import NoPostgres, Server, shared
 
 #: What a test may leave behind in the tables of the journal.
-_TABLES = "runs, steps, events, questions, parts, workers, queued"
+_TABLES = "runs, steps, events, questions, parts, children, workers, queued"
 
 
 @pytest.fixture(scope="session")

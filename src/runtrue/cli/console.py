@@ -243,6 +243,7 @@ class LiveLines:
     def __init__(self, progress: Any) -> None:
         self._progress = progress
         self._task = progress.add_task("starting", total=None)
+        self._rows: dict[int, Any] = {}
 
     def line(self, text: str, style: str = "") -> None:
         """Print a line about something that has happened."""
@@ -267,6 +268,25 @@ class LiveLines:
         """Update the text of the running task."""
         with _outliving_reader(err=True):
             self._progress.update(self._task, description=visible(text, keep=""))
+
+    def begin_row(self, row: int, text: str) -> None:
+        """Show one of several tasks that run at once, with its own time."""
+        with _outliving_reader(err=True):
+            self.end_row(row)
+            task = self._progress.add_task(f"  {visible(text, keep='')}", total=None)
+            self._rows[row] = task
+
+    def update_row(self, row: int, text: str) -> None:
+        """Update the text of one of several tasks."""
+        with _outliving_reader(err=True):
+            if (task := self._rows.get(row)) is not None:
+                self._progress.update(task, description=f"  {visible(text, keep='')}")
+
+    def end_row(self, row: int) -> None:
+        """Take a task away that runs no more."""
+        with _outliving_reader(err=True):
+            if (task := self._rows.pop(row, None)) is not None:
+                self._progress.remove_task(task)
 
 
 @contextmanager

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from runtrue.cli import options
 from runtrue.errors import UsageError
+
+if TYPE_CHECKING:
+    from runtrue.code import CodeRequest
 
 
 @click.command()
@@ -28,6 +32,7 @@ from runtrue.errors import UsageError
 @options.worktree
 @options.copy
 @options.output
+@options.each_option("Fix each project of a file: a directory on each line.")
 @options.queued
 @options.as_json
 def fix(
@@ -40,6 +45,8 @@ def fix(
     timeout: float | None,
     kind: str | None,
     output: str | None,
+    each: Path | None,
+    concurrency: int | None,
     as_json: bool,
 ) -> int:
     """Make failing checks pass; the result is a diff to apply.
@@ -59,6 +66,7 @@ def fix(
       runtrue fix --output sarif > runtrue.sarif
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
+      runtrue fix --each repositories.txt
     """
     from runtrue.cli.project import find_project, must_be_text
     from runtrue.cli.runner import run_and_show
@@ -72,31 +80,47 @@ def fix(
     from runtrue.sandbox import repository_of
 
     as_json = as_json or output is not None
-    project = find_project(path)
-    must_be_text(str(project), agent or "", *checks)
-    in_repository = repository_of(project) is not None
-    ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
-    confirm_trust(project, may_ask=not as_json)
-    config = load_config(project)
-    request = plan_fix(
-        project,
-        config,
-        checks=checks,
-        apply=Apply.YES if apply else ask,
-        model=model_name(os.environ, config.model.name),
-    )
-    request = replace(
-        request,
-        allow_self_running=allow_self_running,
-        sandbox=kind or request.sandbox,
-        agent=replace(request.agent, command=agent or request.agent.command),
-        policy=replace(request.policy, max_attempts=max_attempts or request.policy.max_attempts),
-        checks=tuple(c.within(timeout) for c in request.checks),
-    )
-    if request.sandbox == "worktree" and not in_repository:
+    if concurrency is not None and each is None:
+        raise UsageError("--concurrency needs --each FILE")
+    if each is not None and (output is not None or path != Path()):
         raise UsageError(
-            f"{path} is not in a git repository, so --worktree cannot work; use --copy"
+            "--each names the projects, and its result is no single document: "
+            "leave PATH and --output away"
         )
-    home = Home.find(project)
+    must_be_text(agent or "", *checks)
+    ask = Apply.ASK if is_terminal() and not as_json and each is None else Apply.NO
+
+    def request_of(path: Path) -> CodeRequest:
+        project = find_project(path)
+        must_be_text(str(project))
+        confirm_trust(project, may_ask=not as_json and each is None)
+        config = load_config(project)
+        request = plan_fix(
+            project,
+            config,
+            checks=checks,
+            apply=Apply.YES if apply else ask,
+            model=model_name(os.environ, config.model.name),
+        )
+        if (kind or request.sandbox) == "worktree" and repository_of(project) is None:
+            raise UsageError(
+                f"{path} is not in a git repository, so --worktree cannot work; use --copy"
+            )
+        attempts = max_attempts or request.policy.max_attempts
+        return replace(
+            request,
+            allow_self_running=allow_self_running,
+            sandbox=kind or request.sandbox,
+            agent=replace(request.agent, command=agent or request.agent.command),
+            policy=replace(request.policy, max_attempts=attempts),
+            checks=tuple(c.within(timeout) for c in request.checks),
+        )
+
+    if each is not None:
+        from runtrue.cli.each import fix_each
+
+        return fix_each(request_of, file=each, concurrency=concurrency, as_json=as_json)
+    request = request_of(path)
+    home = Home.find(Path(request.project))
     with Journal(home.journal) as journal:
         return run_and_show(journal, home, start_run(journal, request), as_json=as_json)

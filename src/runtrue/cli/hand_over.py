@@ -51,8 +51,15 @@ def hand_over(
                 "workflow and keep it on the workers with `runtrue secret set NAME`"
             )
         run = journal.find(run_id)
-        if not run.is_driven and run.state is not RunState.WAITING and not run.is_over:
-            queues.submit(run, name, force=force)
+        if children := journal.children(run.id):
+            queues.adopt(run.id, name)
+            left = [child.run_id for child in children if not child.is_over]
+            for child in left:
+                _submit(journal, queues, child, name, force=force)
+            if not left:
+                queues.submit(run, name)
+        else:
+            _submit(journal, queues, run.id, name, force=force)
     if not meta.get(WAIT):
         if as_json:
             print_json({"run_id": run.id, "status": "queued", "queue": name})
@@ -61,6 +68,12 @@ def hand_over(
             echo(f"queue {name}; see `runtrue runs show {run.id}`", err=True)
         return 0
     return _follow(journal, home, run, as_json=as_json)
+
+
+def _submit(journal: Journal, queues: Queue, run_id: str, name: str, *, force: bool) -> None:
+    run = journal.find(run_id)
+    if not run.is_driven and run.state is not RunState.WAITING and not run.is_over:
+        queues.submit(run, name, force=force)
 
 
 def is_for_others(journal: Journal, run: RunRow) -> bool:
@@ -76,14 +89,13 @@ def _follow(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
     """Show what is recorded of a run until it ends or asks, and then its report."""
     kind = kind_of(run)
     echo(f"run {run.id}: {run.kind} {run.title}", err=True)
-    seen = 0
+    news = kind.news(journal, run)
     with open_display(plain=as_json) as display, closing(kind.narrator(display)) as narrator:
         while True:
             run = journal.find(run.id)
-            for number, event in journal.events(run.id, after=seen):
+            for event in news():
                 narrator(event)
-                seen = number
-            if run.is_over or run.state is not RunState.RUNNING:
+            if kind.is_stopped(journal, run):
                 break
             time.sleep(_LOOK)
     report = report_of_run(journal, home, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,6 +16,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 OUTPUT = "runtrue.output"
 #: Where it keeps the queue of a new run, and whether to follow what a worker does.
 QUEUE, WAIT = "runtrue.queue", "runtrue.wait"
+#: How many runs of `--each` go on at once.
+CONCURRENCY = 4
 
 checks = click.option(
     "--check",
@@ -127,3 +130,17 @@ def code_type(help_text: str) -> Callable[[_F], _F]:
 
     choice = click.Choice([one.value for one in CodeType])
     return click.option("--type", "code_type", type=choice, help=help_text)
+
+
+def each_option(text: str) -> Callable[[_F], _F]:
+    """Add `--each FILE` and `--concurrency N`."""
+    file = click.option(
+        "--each", "each", type=click.Path(path_type=Path), metavar="FILE", help=text
+    )
+    concurrency = click.option(
+        "--concurrency",
+        type=click.IntRange(1, 256),
+        metavar="N",
+        help=f"With --each: how many at once ({CONCURRENCY}). Workers have a number of their own.",
+    )
+    return lambda command: file(concurrency(command))

@@ -24,6 +24,15 @@ class Display:
     def still(self, text: str) -> None:
         """Update the text of the running task."""
 
+    def begin_row(self, row: int, text: str) -> None:
+        """Show one of several tasks that run at once, below the others."""
+
+    def update_row(self, row: int, text: str) -> None:
+        """Update the text of one of several tasks."""
+
+    def end_row(self, row: int) -> None:
+        """Take a task away that runs no more."""
+
 
 class Narrator:
     """Turns a run's events into sentences on a display."""
@@ -110,3 +119,12 @@ class _Live(Display):
 
     def still(self, text: str) -> None:
         self._lines.still(text)
+
+    def begin_row(self, row: int, text: str) -> None:
+        self._lines.begin_row(row, text)
+
+    def update_row(self, row: int, text: str) -> None:
+        self._lines.update_row(row, text)
+
+    def end_row(self, row: int) -> None:
+        self._lines.end_row(row)

@@ -21,15 +21,28 @@ from runtrue.workflow import Registry, Workflow, load_workflow, planned_effects,
 @click.argument("workflow", metavar="NAME|FILE", shell_complete=complete_workflow)
 @click.argument("inputs", metavar="[KEY=VALUE]...", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Show what it would do without calling anything.")
+@options.each_option(
+    "Run it for each row: a .csv file whose header names inputs, a .jsonl file, or -."
+)
 @options.queued
 @options.as_json
-def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
+def run(
+    workflow: str,
+    inputs: tuple[str, ...],
+    dry_run: bool,
+    each: Path | None,
+    concurrency: int | None,
+    as_json: bool,
+) -> int:
     """Run a workflow, saved or from a file.
 
     Give inputs as KEY=VALUE; the workflow declares their types. Piped input goes to the input that
     declares `stdin`. The result goes to stdout, everything else to stderr. A run is deterministic:
     runtrue never fixes anything here. `runtrue runs resume` continues an interrupted or failed run
     at its node.
+
+    With --each, results are printed as they come, a JSON object for each row. All rows are one run
+    for `runtrue runs show|resume|cancel`.
 
     \b
     Exit codes: 0 passed, 1 a node failed, 2 bad input.
@@ -40,9 +53,14 @@ def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) ->
       runtrue run weather city=Oslo --dry-run
       runtrue run report.yaml since=2026-01-01 --json
       git log | runtrue run summarise
+      runtrue run weather --each cities.csv > results.jsonl
     """
+    if concurrency is not None and each is None:
+        raise UsageError("--concurrency needs --each FILE")
     home = Home.find(Path.cwd())
     loaded = load_workflow(workflow, home=home)
+    if dry_run and each is not None:
+        raise UsageError("--dry-run shows one run: give the inputs of one row, without --each")
     if dry_run:
         looking = Registry(home, Path.cwd(), only_looks=True)
         given = pairs(inputs)
@@ -52,6 +70,18 @@ def run(workflow: str, inputs: tuple[str, ...], dry_run: bool, as_json: bool) ->
     nodes = loaded.get("nodes")
     steps = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
     registry = trusted_registry(home, [node.get("type") for node in steps], may_ask=not as_json)
+    if each is not None:
+        from runtrue.cli.each import run_each
+
+        return run_each(
+            home,
+            loaded,
+            pairs(inputs),
+            registry=registry,
+            file=each,
+            concurrency=concurrency,
+            as_json=as_json,
+        )
     with Journal(home.journal) as journal:
         started = start_workflow(
             journal,

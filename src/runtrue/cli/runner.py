@@ -22,10 +22,12 @@ from runtrue.cli.progress import Display, open_display
 from runtrue.cli.shared_options import verbosity
 from runtrue.cli.show import is_terminal, print_document
 from runtrue.errors import (
+    ChildrenFailed,
     FlowError,
     HostError,
     NodeFailed,
     RuntrueError,
+    RunWaiting,
     SandboxError,
     SideEffectInterrupted,
 )
@@ -108,10 +110,10 @@ def _run_and_show(
         try:
             with open_display(plain=as_json) as display:
                 run = go_on(journal, home, run, display, force=force, secrets=secrets)
-        except NodeFailed:
+        except (NodeFailed, ChildrenFailed):
             run = journal.find(run_id)
             break
-        except (HostError, FlowError, SideEffectInterrupted) as error:
+        except (HostError, FlowError, RunWaiting, SideEffectInterrupted) as error:
             # The run broke off, and all it has come to is kept: it must not be lost here either.
             if isinstance(error, SideEffectInterrupted):
                 error.args = (f"{error}{ways_to_settle(run, journal.begun(run_id))}",)
@@ -288,7 +290,8 @@ def after_expiry(journal: Journal, home: Home, run: RunRow) -> RunRow:
 
 def report_of_run(journal: Journal, home: Home, run: RunRow) -> Report:
     """Return the report of a run: as recorded at its end, or as far as it is."""
-    kind, is_recorded = kind_of(run), run.result is not None
+    kind = kind_of(run)
+    is_recorded = run.result is not None and not kind.is_derived
     report: Report = (
         run.result_as(kind.report_type) if is_recorded else kind.report(journal, home, run)
     )

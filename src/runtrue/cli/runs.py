@@ -21,7 +21,7 @@ from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
-from runtrue.errors import SandboxError, UnknownRun, UsageError
+from runtrue.errors import RunError, SandboxError, UnknownRun, UsageError
 from runtrue.flow import Journal, RunRetention, RunRow, RunState
 from runtrue.home import Home
 
@@ -69,10 +69,16 @@ def runs() -> None:
     "--limit", type=click.IntRange(min=1), default=20, metavar="N", help="At most N (20)."
 )
 @click.option("--workflow", metavar="NAME", help="Only runs of this workflow.")
+@click.option("--of", "parent", metavar="RUN", help="The runs that a run with --each has begun.")
 @click.option("--all", "of_all", is_flag=True, help="Runs of every project, not only of this one.")
 @options.as_json
 def list_runs(
-    state: str | None, limit: int, workflow: str | None, of_all: bool, as_json: bool
+    state: str | None,
+    limit: int,
+    workflow: str | None,
+    parent: str | None,
+    of_all: bool,
+    as_json: bool,
 ) -> int:
     """List the latest runs of this project, newest first; outside of any project, all.
 
@@ -84,14 +90,22 @@ def list_runs(
     """
     home = Home.find(Path.cwd())
     rows: list[RunRow] = []
-    root = None if of_all or workflow else project_root()
+    root = None if of_all or workflow or parent else project_root()
     if home.has_journal:  # looking makes nothing
         with Journal(home.journal) as journal:
             wanted = RunState(state) if state else None
             for run in journal.runs(state=RunState.WAITING, limit=None):
                 after_expiry(journal, home, run)
             kind = "workflow" if workflow else None
-            rows = journal.runs(limit=limit, state=wanted, kind=kind, title=workflow, within=root)
+            rows = journal.runs(
+                limit=limit,
+                state=wanted,
+                kind=kind,
+                title=workflow,
+                within=root,
+                of=journal.find(parent).id if parent else None,
+                with_children=workflow is not None,
+            )
     if as_json:
         print_json({"runs": [_summary(run) for run in rows]})
     elif not rows:
@@ -145,9 +159,12 @@ def show(
 
 
 def _write_page(page: Path, journal: Journal, run: RunRow, report: Report) -> None:
+    from runtrue.cli.kinds.each import EachReport
     from runtrue.cli.plan_text import REASONS
     from runtrue.web import write_run_page
 
+    if isinstance(report, EachReport):
+        raise UsageError(f"--html is for one run: name a child of run {run.id}")
     write_run_page(page, journal, run, report, REASONS)
     echo(f"wrote {page}", err=True)
 
@@ -416,7 +433,13 @@ def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
     from runtrue.memory import DebugMemory
 
     run = journal.cancel(run.id)
-    if run.owner is not None and run.owner.is_here() and run.is_driven:
+    for child in journal.children(run.id):
+        if not child.is_over:
+            with suppress(RunError):  # it has just ended
+                end_run(journal, home, journal.find(child.run_id))
+    # A child's process drives others, too: what it still writes of this one is refused.
+    is_alone = journal.parent_of(run.id) is None
+    if is_alone and run.owner is not None and run.owner.is_here() and run.is_driven:
         with suppress(OSError):
             os.kill(run.owner.pid, signal.SIGTERM)
     with DebugMemory(home.path) as memory:
@@ -441,7 +464,7 @@ def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunR
             f"there are no runs of {root} in {journal.name}; "
             "pass an id from `runtrue runs list --all`, or --all for the latest of any project"
         )
-    latest = journal.runs(limit=1)
+    latest = journal.runs(limit=1, with_children=False)
     if not latest:
         raise UnknownRun(f"there are no runs in {journal.name} yet")
     return latest[0]

@@ -20,7 +20,7 @@ from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home, shared_database
 
 if TYPE_CHECKING:
-    from runtrue.web import PersonAnswer, WebAddress, WebService
+    from runtrue.web import PersonAnswer, Report, WebAddress, WebService
 
 _PORT = 8320
 #: The secret that a proxy shows with each request.
@@ -105,7 +105,6 @@ def service_for(home: Home, *, read_only: bool = False) -> WebService:
     from runtrue.cli.hooks.arranged import own_program
     from runtrue.cli.metrics import load_facts, load_judged
     from runtrue.cli.plan_text import REASONS
-    from runtrue.cli.runner import report_of_run
     from runtrue.cli.worker import worker_document
     from runtrue.plan import standing_of, step_diffs
     from runtrue.web import WebService
@@ -114,7 +113,7 @@ def service_for(home: Home, *, read_only: bool = False) -> WebService:
         home=home,
         program=tuple(own_program()),
         directory=Path.cwd(),
-        report_of=lambda journal, run: report_of_run(journal, home, run),
+        report_of=partial(_report_of, home),
         answer=partial(record_answer, home),
         facts=lambda: load_facts(home.journal),
         judged_fixes=lambda: load_judged(home.journal),
@@ -123,6 +122,17 @@ def service_for(home: Home, *, read_only: bool = False) -> WebService:
         reasons=REASONS,
         read_only=read_only,
     )
+
+
+def _report_of(home: Home, journal: Journal, run: RunRow) -> Report:
+    from runtrue.cli.kinds.each import EachReport
+    from runtrue.cli.runner import report_of_run
+
+    report = report_of_run(journal, home, run)
+    if isinstance(report, EachReport):
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(report.counts.items()))
+        raise UsageError(f"{counts}; `runtrue runs show {run.id}` lists each of its runs")
+    return report
 
 
 def record_answer(home: Home, journal: Journal, run_id: str, answer: PersonAnswer) -> None:

@@ -21,7 +21,7 @@ from runtrue.code.request import Apply, CodeRequest, Kind
 from runtrue.code.workshop import workshop_of
 from runtrue.code.write import write_code, write_tests
 from runtrue.fixers import ask_version
-from runtrue.flow import Journal, Outcome, Run, RunRow, Segment
+from runtrue.flow import Journal, NewRun, Outcome, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.loop import Action, History, Why, confidence_in, is_yes, repair
 from runtrue.receipt import Receipt, hash_of, make_receipt
@@ -67,8 +67,14 @@ async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
 
 def start_run(journal: Journal, request: CodeRequest) -> str:
     """Record a new run of `request`, to be run by a dispatcher, and return its id."""
+    run = new_run(request)
+    return journal.create(run.kind, run.title, run.input)
+
+
+def new_run(request: CodeRequest) -> NewRun:
+    """Return a run of `request`, ready to be recorded."""
     title = request.task.requirement if request.task else request.project
-    return journal.create(request.kind, title, msgspec.to_builtins(request))
+    return NewRun(kind=request.kind, title=title, input=msgspec.to_builtins(request))
 
 
 def request_of(run: RunRow) -> CodeRequest:

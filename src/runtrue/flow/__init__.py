@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from runtrue.flow.child_table import ChildRow
+    from runtrue.flow.children import ChildDrive, drive_children
     from runtrue.flow.codec import unpacked
     from runtrue.flow.database import Location, location_name
     from runtrue.flow.dispatch import LocalDispatcher, Outcome, Segment
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from runtrue.flow.retention import RunRetention
     from runtrue.flow.rows import (
         Claim,
+        NewRun,
         Question,
         ResultRow,
         RunRow,
@@ -49,6 +52,8 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
+        "child_table": "ChildRow",
+        "children": "ChildDrive drive_children",
         "codec": "unpacked",
         "database": "Location location_name",
         "postgres": "PostgresDatabase",
@@ -64,7 +69,7 @@ __all__ = lazy_exports(
         "owner": "Owner",
         "parts": "EffectAwaited current_parts interrupted",
         "retention": "RunRetention",
-        "rows": "Claim Question ResultRow RunRow RunState StepRow to_json",
+        "rows": "Claim NewRun Question ResultRow RunRow RunState StepRow to_json",
         "run": "Parked Run replay",
         "run_list": "RunFilter RunSummary TimedEvent",
     },

@@ -8,7 +8,6 @@ up late can do no harm.
 
 from __future__ import annotations
 
-import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,12 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from runtrue.errors import FlowChanged, RunBusy, RunError, RunWaiting
+from runtrue.flow.child_table import ChildTable
 from runtrue.flow.events import Event, read_event
 from runtrue.flow.owner import Owner
 from runtrue.flow.part_table import PartTable
 from runtrue.flow.retention import RetentionTable
 from runtrue.flow.rows import (
     Claim,
+    NewRun,
     Question,
     ResultRow,
     RunRow,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Event)
 
 
-class Journal(PartTable, RetentionTable, RunList):
+class Journal(PartTable, ChildTable, RetentionTable, RunList):
     """The journal at a location; a file is made when it is not there."""
 
     def __init__(self, location: Location) -> None:
@@ -58,15 +59,8 @@ class Journal(PartTable, RetentionTable, RunList):
 
     def create(self, kind: str, title: str, data: dict[str, Any]) -> str:
         """Begin a run that nobody drives yet, and return its id."""
-        with self._transaction(synced=True) as db:
-            while True:
-                run_id = secrets.token_hex(4)
-                if db.execute(
-                    "INSERT INTO runs (id, kind, title, state, input, created_at) "
-                    "VALUES (?, ?, ?, 'running', ?, ?) ON CONFLICT DO NOTHING",
-                    (run_id, kind, title, to_json(data), time.time()),
-                ).rowcount:
-                    return run_id
+        with self._transaction(synced=True):
+            return self._insert(NewRun(kind=kind, title=title, input=data))
 
     def results(
         self, key: str, *, since: float | None = None, kind: str | None = None

@@ -71,6 +71,17 @@ MIGRATIONS = [
     """
     CREATE INDEX runs_by_state ON runs (state, created_at);
     """,
+    # 4: the runs that a run has begun: one for each line of a file
+    """
+    CREATE TABLE children (
+        parent TEXT NOT NULL REFERENCES runs (id),
+        n      INTEGER NOT NULL,
+        run_id TEXT NOT NULL REFERENCES runs (id),
+        label  TEXT NOT NULL,
+        PRIMARY KEY (parent, n)
+    ) STRICT, WITHOUT ROWID;
+    CREATE UNIQUE INDEX children_by_run ON children (run_id);
+    """,
 ]
 
 

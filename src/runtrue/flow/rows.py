@@ -26,6 +26,15 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """A run to record."""
+
+    kind: str
+    title: str
+    input: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class RunRow:
     """One run as the journal holds it."""
@@ -51,6 +60,11 @@ class RunRow:
     def is_over(self) -> bool:
         """True if it came to its end. A run that broke on an exception is not over."""
         return self.result is not None or self.state is RunState.CANCELLED
+
+    @property
+    def is_stopped(self) -> bool:
+        """True if nobody need wait for it: it is over, failed, or waits for a person."""
+        return self.state is not RunState.RUNNING
 
     def result_as(self, report: type[T]) -> T:
         """Return the result as a dataclass; fields that an older version lacks get defaults."""

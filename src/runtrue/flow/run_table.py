@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtrue.errors import FenceLost, RunCancelled, RunError, UnknownRun
-from runtrue.flow.rows import RUN_COLUMNS, Claim, RunRow, RunState, run_row
+from runtrue.flow.rows import RUN_COLUMNS, Claim, NewRun, RunRow, RunState, run_row, to_json
 
 if TYPE_CHECKING:
     from runtrue.flow.database import Database, Location
@@ -65,10 +67,13 @@ class RunTable:
         kind: str | None = None,
         title: str | None = None,
         within: Path | None = None,
+        of: str | None = None,
+        with_children: bool = True,
     ) -> list[RunRow]:
         """Return the latest runs, newest first.
 
-        Only those in a state, of a kind, with a title, or of a directory and those in it.
+        Only those in a state, of a kind, with a title, or of a directory and those in it; only the
+        children `of` a run; or no children.
         """
         wanted = {"state": state, "kind": kind, "title": title}
         # Only what is asked for, so that an index can serve it.
@@ -80,6 +85,11 @@ class RunTable:
             place = f"coalesce({project}, {other}) || '/'"
             named.append(f"substr({place}, 1, length(:within) + 1) = :within || '/'")
             wanted["within"] = str(within)
+        if of is not None:
+            named.append("id IN (SELECT run_id FROM children WHERE parent = :of)")
+            wanted["of"] = of
+        elif not with_children:
+            named.append("NOT EXISTS (SELECT 1 FROM children WHERE run_id = runs.id)")
         with self._db.explained("read"):
             rows = self._db.execute(
                 f"SELECT {RUN_COLUMNS} FROM runs WHERE {' AND '.join(named) or 'TRUE'} "
@@ -90,7 +100,18 @@ class RunTable:
 
     def latest_within(self, directory: Path) -> RunRow | None:
         """Return the latest run of a directory, or of one in it."""
-        return next(iter(self.runs(within=directory, limit=1)), None)
+        return next(iter(self.runs(within=directory, limit=1, with_children=False)), None)
+
+    def _insert(self, run: NewRun) -> str:
+        """Add a run within a transaction, and return its id."""
+        while True:
+            run_id = secrets.token_hex(4)
+            if self._db.execute(
+                "INSERT INTO runs (id, kind, title, state, input, created_at) "
+                "VALUES (?, ?, ?, 'running', ?, ?) ON CONFLICT DO NOTHING",
+                (run_id, run.kind, run.title, to_json(run.input), time.time()),
+            ).rowcount:
+                return run_id
 
     def _locked(self, run_id: str) -> RunRow:
         """Return a run, which nobody else can change before the transaction ends."""

@@ -50,6 +50,11 @@ class Queue:
             )
         return name
 
+    def adopt(self, run_id: str, queue: str) -> None:
+        """Note that a run belongs to a queue, without putting it there."""
+        with self._db.explained("written"):
+            self._workers.next_segment(run_id, queue)
+
     def workers(self) -> list[WorkerRow]:
         """Return the workers that are at work or were lately."""
         with self._db.explained("read"):

@@ -31,6 +31,8 @@ from runtrue.scale.worker_table import WorkerTable
 #: Seconds between two beats, between two looks at a queue, and between two tries to reach the
 #: database when it is away.
 _BEAT, _POLL, _AGAIN = 1.0, 0.1, 0.5
+#: Seconds between two looks for parents that nobody has ended.
+_PARENTS = 10.0
 #: The name of the lock that a worker holds while it frees the runs of others.
 _SWEEP_LOCK = 0x72756E75
 #: Seconds that segments get to let go when they are to stop.
@@ -66,6 +68,7 @@ class Worker:
         self._let_go = threading.Event()
         self._ended = threading.Event()
         self._noticed: set[str] = set()
+        self._look_for_parents = 0.0
 
     def stop(self) -> None:
         """Take no more segments; end those that are being driven, or let go of them in time."""
@@ -131,6 +134,7 @@ class Worker:
             try:
                 with Journal(self._url) as journal:
                     self._drive(journal, run_id, force=force)
+                    self._end_parent(journal, run_id)
                 return
             except JournalError as error:
                 if self._let_go.is_set():
@@ -138,10 +142,6 @@ class Worker:
                 self._say(f"run {run_id}: {error}")
                 self._let_go.wait(_AGAIN)
             except RunWaiting:
-                return
-            except Exception as error:
-                # The journal holds what happened; the next segment begins there.
-                self._say(f"run {run_id}: {error}")
                 return
 
     def _drive(self, journal: Journal, run_id: str, *, force: bool) -> None:
@@ -161,9 +161,23 @@ class Worker:
         except SideEffectInterrupted as error:
             # Nobody looks over a worker's shoulder: the run says why it has stopped.
             journal.fail(journal.claim(run_id, self._owner), str(error))
+            self._say(f"run {run_id}: {error}")
+        except (JournalError, RunWaiting):
             raise
+        except Exception as error:
+            # The journal holds what happened; the next segment begins there.
+            self._say(f"run {run_id}: {error}")
         else:
             self._say(f"run {run.id} {run.state}: {run.kind} {run.title}")
+
+    def _end_parent(self, journal: Journal, run_id: str) -> None:
+        """Have the parent of a run end, if this was the last of its children."""
+        parent = journal.parent_of(run_id)
+        if parent is None or not journal.find(run_id).is_stopped:
+            return
+        if not journal.has_open_children(parent):
+            with Queue(self._url) as queue:
+                queue.submit(journal.find(parent))
 
     async def _watched(self, dispatcher: LocalDispatcher, run: RunRow, *, force: bool) -> RunRow:
         take_over = run.owner is not None and self._is_free(run.id, run.owner)
@@ -236,6 +250,7 @@ class Worker:
                 self._release(table.cancelled(list(self._active)))
             if not is_draining:
                 self._free_runs_of_the_lost(table, db)
+                self._end_forgotten_parents(table)
                 self._notice_other_versions(db)
             self._ended.wait(max(0.0, _BEAT / 2 - (time.monotonic() - begun)))
         table.set_state(self.id, "stopped")
@@ -259,6 +274,15 @@ class Worker:
                 self._say(f"worker {self.id} frees {len(pending)} runs of {', '.join(lost)}")
         finally:
             db.execute("SELECT pg_advisory_unlock(?)", (_SWEEP_LOCK,))
+
+    def _end_forgotten_parents(self, table: WorkerTable) -> None:
+        """Have parents end whose last child's worker was lost right after it."""
+        if time.monotonic() < self._look_for_parents:
+            return
+        self._look_for_parents = time.monotonic() + _PARENTS
+        for parent in table.parents_to_end(self._queue, _PARENTS):
+            with Journal(self._url) as journal, Queue(self._url) as queue:
+                queue.submit(journal.find(parent))
 
     def _notice_other_versions(self, db: PostgresDatabase) -> None:
         """Say once which runs wait that this version does not understand."""

@@ -106,3 +106,16 @@ class WorkerTable:
             {"run": run_id, "queue": queue},
         ).fetchone()
         return str(row[0]), int(row[1])
+
+    def parents_to_end(self, queue: str, seconds: float) -> list[str]:
+        """Return the parents of a queue whose children have all stopped for so many seconds."""
+        rows = self._db.execute(
+            "SELECT r.id FROM runs r JOIN queued q ON q.run_id = r.id WHERE r.state = 'running' "
+            "AND r.owner IS NULL AND q.queue = ? "
+            "AND EXISTS (SELECT 1 FROM children c WHERE c.parent = r.id) "
+            "AND NOT EXISTS (SELECT 1 FROM children c JOIN runs k ON k.id = c.run_id "
+            "WHERE c.parent = r.id AND (k.state IN ('running', 'waiting') "
+            f"OR k.ended_at > {_NOW} - ?))",
+            (queue, seconds),
+        ).fetchall()
+        return [run_id for (run_id,) in rows]

@@ -56,9 +56,11 @@ if TYPE_CHECKING:
     from runtrue.workflow.report import WorkflowReport, finding_of
     from runtrue.workflow.run import (
         KIND,
+        NewWorkflowRun,
         Started,
         WorkflowResult,
         execute_workflow,
+        new_workflow_run,
         planned_effects,
         prepare_workflow,
         report_so_far,
@@ -97,7 +99,8 @@ __all__ = lazy_exports(
         "registry": "Registry",
         "report": "WorkflowReport finding_of",
         "run": (
-            "KIND Started WorkflowResult execute_workflow prepare_workflow report_so_far "
+            "KIND NewWorkflowRun Started WorkflowResult execute_workflow new_workflow_run "
+            "prepare_workflow report_so_far "
             "planned_effects run_workflow start_workflow"
         ),
         "secrets": "redact_by_name sample_text",

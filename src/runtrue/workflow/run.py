@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from runtrue.errors import NodeFailed, UsageError
-from runtrue.flow import Flow, Journal, Listener, Outcome, Run, RunRow, RunState, Segment
+from runtrue.flow import Flow, Journal, Listener, NewRun, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
 from runtrue.workflow.compile import assemble, checked
 from runtrue.workflow.context import Context, Surroundings, entered, opened
@@ -170,6 +170,31 @@ def start_workflow(
     With `from_text` the inputs are what a person typed, and are read by their declared types.
     A file that a given input names may be reached; with `is_typed`, any that the workflow names.
     """
+    new = new_workflow_run(
+        ir, given, registry=registry, stdin=stdin, from_text=from_text, is_typed=is_typed
+    )
+    run_id = journal.create(new.run.kind, new.run.title, new.run.input)
+    return Started(run_id, new.secrets)
+
+
+@dataclass(frozen=True, slots=True)
+class NewWorkflowRun:
+    """A run that is ready to be recorded, and the secrets that only this process has."""
+
+    run: NewRun
+    secrets: Mapping[str, Any] = field(repr=False)
+
+
+def new_workflow_run(
+    ir: Mapping[str, Any],
+    given: Mapping[str, Any],
+    *,
+    registry: Registry,
+    stdin: str | None = None,
+    from_text: bool = False,
+    is_typed: bool = False,
+) -> NewWorkflowRun:
+    """Return what `start_workflow` records. Raises `InvalidWorkflow` or `InputError`."""
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, given, stdin=stdin, from_text=from_text)
     sealed = redact_workflow(workflow, parsed, inputs, registry)
@@ -182,8 +207,9 @@ def start_workflow(
         given=tuple(given),
         is_typed=is_typed,
     )
-    run_id = journal.create(KIND, workflow.name, msgspec.to_builtins(request))
-    return Started(run_id, sealed.secrets)
+    return NewWorkflowRun(
+        NewRun(kind=KIND, title=workflow.name, input=msgspec.to_builtins(request)), sealed.secrets
+    )
 
 
 def planned_effects(

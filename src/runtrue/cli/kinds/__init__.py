@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from runtrue.cli.console import choose, confirm
 from runtrue.cli.progress import Narrator
 from runtrue.errors import UsageError
-from runtrue.flow import Journal, Question, RunRow, RunState, Segment
+from runtrue.flow import Event, Journal, Question, RunRow, RunState, Segment
 from runtrue.home import Home
 
 if TYPE_CHECKING:
+    from runtrue.cli.kinds.each import EachReport
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
     from runtrue.planner import TaskReport
     from runtrue.workflow import WorkflowReport
 
-    Report = CodeReport | PlanReport | TaskReport | WorkflowReport
+    Report: TypeAlias = CodeReport | EachReport | PlanReport | TaskReport | WorkflowReport
 
 R = TypeVar("R")
 
 #: Every kind, by the name that is in the journal; imported when it is needed.
 KINDS = {
     "do": "runtrue.cli.kinds.do:TaskKind",
+    "each": "runtrue.cli.kinds.each:EachKind",
     **dict.fromkeys(("fix", "code", "gate"), "runtrue.cli.kinds.code:CodeKind"),
     "plan": "runtrue.cli.kinds.plan:PlanKind",
     "workflow": "runtrue.cli.kinds.workflow:WorkflowKind",
@@ -51,6 +53,8 @@ class RunKind(Generic[R]):
     report_type: type[R]
     #: Shows the progress of such a run.
     narrator: type[Narrator] = Narrator
+    #: True if the report is made of other runs whenever somebody looks, and not recorded.
+    is_derived = False
     #: What a yes or no at a terminal is about.
     asks = "Apply these changes"
 
@@ -74,6 +78,22 @@ class RunKind(Generic[R]):
     def exit_code(self, run: RunRow, report: R) -> int:
         """Return 0 for what passed, 3 for what waits for a person, 1 for the rest."""
         return _EXIT_CODES.get(run.state, 1)
+
+    def news(self, journal: Journal, run: RunRow) -> Callable[[], Iterable[Event]]:
+        """Return what yields the events since it was last called, of a run driven elsewhere."""
+        seen = 0
+
+        def events() -> Iterator[Event]:
+            nonlocal seen
+            for number, event in journal.events(run.id, after=seen):
+                seen = number
+                yield event
+
+        return events
+
+    def is_stopped(self, journal: Journal, run: RunRow) -> bool:
+        """True if nothing more will come of a run until somebody resumes or answers it."""
+        return run.is_over or run.state is not RunState.RUNNING
 
     def unapplied_patch(self, report: R) -> str | None:
         """Return the file with the patch that could not be applied, if there is one."""
@@ -149,6 +169,11 @@ def kind_of(run: RunRow) -> RunKind[Any]:
         raise UsageError(
             f"run {run.id} is a {run.kind!r} run, which this version of runtrue does not know"
         )
-    module, _, name = KINDS[run.kind].partition(":")
+    return kind_named(run.kind)
+
+
+def kind_named(name: str) -> RunKind[Any]:
+    """Return a kind by its name in the journal."""
+    module, _, name = KINDS[name].partition(":")
     kind: RunKind[Any] = getattr(importlib.import_module(module), name)()
     return kind
