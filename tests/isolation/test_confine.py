@@ -925,6 +925,7 @@ class TestView:
             read=(),
             write=(place.work,),
             read_only=(),
+            is_restored=False,
             hidden=(),
             limits=ResourceLimits(),
         )

@@ -379,6 +379,59 @@ def test_commits_of_a_command_are_there_for_the_next(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["status"] == "passed", done.stdout
 
 
+#: Each changes what git runs or obeys; it says so when that works.
+CHANGES = {
+    "a hook": "echo x >.git/hooks/pre-commit",
+    "a link among the hooks": "ln -s /bin/true .git/hooks/pre-commit",
+    "the directory of hooks": "mv .git/hooks .git/h && mkdir .git/hooks",
+    "the settings": "echo '[core]' >>.git/config",
+    "the settings, by git": "git config core.fsmonitor true",
+    "the settings, by another name": "ln .git/config .git/c && echo x >.git/c",
+    "attributes": "echo '* filter=x' >.git/info/attributes",
+    "the repository as a whole": "mv .git .g && cp -r .g .git",
+    "a file in place of the repository": "mv .git .e; echo 'gitdir: .e' >.git",
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_command_cannot_change_what_git_runs_in_a_sandbox(
+    tmp_path: Path, change: str, level: Level
+) -> None:
+    """Where a level cannot prevent it, the next command finds nothing of it."""
+    if reason := unavailable(level):
+        pytest.skip(f"{level} cannot be had here: {reason}")
+    project = make_repository(tmp_path / "project", {"app.py": "x = 1\n"})
+    isolation = Isolation(IsolationConfig(level=level.value, minimum="process"))
+    sandbox = GitSandbox(tmp_path / "home" / "run", project, isolation=isolation)
+    sandbox.open()
+
+    def run(script: str) -> process.Ended:
+        workplace = sandbox.workplace()
+        return asyncio.run(
+            process.run(
+                ("sh", "-c", script),
+                cwd=workplace.directory,
+                env=workplace.environment,
+                timeout=20,
+                confinement=workplace.confinement,
+            )
+        )
+
+    config = (sandbox.directory / ".git" / "config").read_bytes()
+    changed = run(f"({change}) 2>/dev/null && echo changed")
+    assert ("changed" in changed.stdout.text) == (level is Level.PROCESS), changed.stderr.text
+    git_dir = sandbox.directory / ".git"
+    if git_dir.exists():
+        assert (git_dir / "config").read_bytes() == config
+        assert not list((git_dir / "hooks").iterdir())
+        assert [path.name for path in (git_dir / "info").iterdir()] == ["attributes"]
+    if level is not Level.PROCESS:
+        again = run("git commit -q --allow-empty -m allowed && git log --format=%s")
+        assert "allowed" in again.stdout.text, again.stderr.text
+    sandbox.remove()
+
+
 @pytest.mark.parametrize("level", [Level.BUBBLEWRAP, Level.LANDLOCK])
 def test_a_command_in_the_users_own_repository_leaves_nothing_that_git_runs(
     tmp_path: Path, level: Level

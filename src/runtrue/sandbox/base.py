@@ -284,12 +284,19 @@ class TreeSandbox(ABC):
         )
 
     def _box(self) -> Confinement:
+        git, read_only = self._git_paths()
         return self._isolation.box(
-            write=(self.directory, self._scratch, *map(Path, self._info.extras.caches)),
+            write=(self.directory, *git, self._scratch, *map(Path, self._info.extras.caches)),
             read=map(Path, self._info.shown),
+            read_only=read_only,
+            is_restored=True,
             private=self._private,
             afterwards=self._after_command,
         )
+
+    def _git_paths(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return what commands may write of a repository where they run, and what not."""
+        return (), ()
 
     def _after_command(self) -> None:  # noqa: B027 - most have nothing to do
         """Remove what a command must not leave where it ran."""

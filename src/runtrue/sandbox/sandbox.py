@@ -24,7 +24,7 @@ from runtrue.sandbox.branch import (
 from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
 from runtrue.sandbox.git import Tree, make_readable, mark_of, remove, remove_special
 from runtrue.sandbox.git_command import run_git
-from runtrue.sandbox.isolation import Isolation, environment_paths
+from runtrue.sandbox.isolation import Isolation, environment_paths, git_paths
 from runtrue.sandbox.merge import MergeConflict, merge_trees, without_files
 from runtrue.sandbox.repository import (
     can_be_worktree,
@@ -400,6 +400,11 @@ class GitSandbox(TreeSandbox):
             f"not applied: {', '.join(files)} changed in {self._info.top} since the run began; "
             f"put the changes aside or merge the patch by hand{shown}"
         )
+
+    def _git_paths(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        # A command that was killed with its run may have left a link in its place.
+        reset_clone(self._files)
+        return git_paths(self._files)
 
     def _after_command(self) -> None:
         reset_clone(self._files)

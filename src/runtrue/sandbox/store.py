@@ -99,7 +99,9 @@ def reset_clone(directory: Path) -> None:
                 # A lock belongs to a git that may be running.
                 if path.is_symlink() or (path.name not in needed and path.suffix != ".lock"):
                     remove(path)
-    (git / "info").mkdir(exist_ok=True)
+    # Only what exists can be mounted read-only for the next command.
+    for name in ("hooks", "info"):
+        (git / name).mkdir(exist_ok=True)
     for path, content in (
         (git / "config", config.read_bytes()),
         (git / "info" / "attributes", _AS_BYTES),

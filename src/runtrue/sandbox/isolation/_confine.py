@@ -72,7 +72,7 @@ def confine(spec: dict[str, Any], apart: bool) -> tuple[dict[str, str], list[str
                 return f"{error.filename}: {error.strerror}"
         elif not spec["open_network"] and spec["filter_together"] is None:
             raise OSError(0, "neither namespaces nor a filter for this machine", "network")
-        elif spec["read_only"]:
+        elif spec["read_only"] and not spec["is_restored"]:
             # A right to a directory is one to all that is in it.
             raise OSError(
                 0, "without namespaces they could be changed: install bubblewrap", "hooks"

@@ -58,6 +58,8 @@ class View:
     write: tuple[Path, ...]
     #: Paths in `write` that must not be written.
     read_only: tuple[Path, ...]
+    #: They are restored afterwards, so a level that cannot protect them may do without.
+    is_restored: bool
     #: Paths in all of these that must not be seen.
     hidden: tuple[Path, ...]
     limits: ResourceLimits
@@ -79,6 +81,8 @@ class Box:
     write: tuple[Path, ...] = ()
     read: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
+    #: `afterwards` restores what is in `read_only`, so a level that cannot protect it may do.
+    is_restored: bool = False
     hidden: tuple[Path, ...] = ()
     network: tuple[str, ...] | None = ()
     private: Path | None = None
@@ -185,6 +189,7 @@ class Box:
             read=tuple(dict.fromkeys(read)),
             write=tuple(dict.fromkeys(write)),
             read_only=read_only,
+            is_restored=self.is_restored,
             hidden=hidden,
             limits=self.limits,
             open_network=self.network is None,
@@ -226,6 +231,7 @@ class Isolation:
         write: Iterable[Path] = (),
         read: Iterable[Path] = (),
         read_only: Iterable[Path] = (),
+        is_restored: bool = False,
         hidden: Iterable[Path] = (),
         private: Path | None = None,
         afterwards: Callable[[], None] | None = None,
@@ -238,6 +244,7 @@ class Isolation:
             write=(*write, *map(_expanded, config.write)),
             read=(*read, *map(_expanded, config.read)),
             read_only=tuple(read_only),
+            is_restored=is_restored,
             hidden=tuple(hidden),
             network=config.network,
             private=private,

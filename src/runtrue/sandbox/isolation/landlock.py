@@ -61,6 +61,7 @@ class Cell:
     read: tuple[Path, ...] = ()
     write: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
+    is_restored: bool = False
     hidden: tuple[Path, ...] = ()
     binds: tuple[tuple[Path, Path], ...] = ()
     #: Further variables, with namespaces and without.
@@ -91,6 +92,7 @@ class Cell:
             read=tuple(read),
             write=view.write,
             read_only=view.read_only,
+            is_restored=view.is_restored,
             hidden=(*private_paths(), *view.hidden),
             binds=((view.home, home), *((view.temporary, place) for place in _TEMPORARY)),
             environment_apart={"TMPDIR": str(_TEMPORARY[0])},
@@ -121,6 +123,7 @@ class Cell:
             "links": [[str(link), str(target)] for link, target in links.items()],
             "write": list(map(str, self.write)),
             "read_only": list(map(str, self.read_only)),
+            "is_restored": self.is_restored,
             "hidden": list(map(str, self.hidden)),
             "binds": [[str(source), str(place)] for source, place in self.binds],
             "home": None if self.home is None else list(map(str, self.home)),
