@@ -25,8 +25,8 @@ PACKAGES = sorted(
 #: Promised to people who import runtrue, whether or not runtrue itself uses them.
 PROMISED = {
     "runtrue": {
-        *("run_fix", "run_fix_async", "run_gate", "run_gate_async", "run_plan", "run_plan_async"),
-        *("run_task", "run_task_async", "run_workflow", "run_workflow_async"),
+        *("do", "do_async", "fix", "fix_async", "gate", "gate_async"),
+        *("plan", "plan_async", "run", "run_async", "Running"),
     },
     "runtrue.code": {"Record", "run_code_loop"},
     "runtrue.errors": {"RuntimeValidationError"},
