@@ -29,6 +29,7 @@ LEVELS: list[tuple[str, ...]] = [
         "settings_file",
         "atomic_file",
         "plugins",
+        "telemetry",
     ),
     ("flow",),
     ("loop", "record_format"),

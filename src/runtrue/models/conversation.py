@@ -32,6 +32,7 @@ from runtrue.models.errors import BadOutput, ModelUnavailable
 from runtrue.models.failures import failure_of
 from runtrue.models.providers import Endpoint
 from runtrue.models.structured import AnswerSchema, Misfit
+from runtrue.telemetry import model_call
 
 #: The tool a model calls with its answer.
 _TOOL = "answer"
@@ -63,13 +64,14 @@ class Conversation:
         while True:
             self.usage = replace(self.usage, requests=self.usage.requests + 1)
             try:
-                response = await model_request(
-                    connection,
-                    messages,
-                    model_settings=self.settings,
-                    model_request_parameters=_parameters(self.schema, prompted=prompted),
-                    instrument=False,
-                )
+                with model_call() as instrument:
+                    response = await model_request(
+                        connection,
+                        messages,
+                        model_settings=self.settings,
+                        model_request_parameters=_parameters(self.schema, prompted=prompted),
+                        instrument=instrument,
+                    )
             except Exception as error:
                 if self.schema and not prompted and len(messages) == 1 and _is_rejected(error):
                     # Not every model takes tools, nor every provider each schema; all take words.
