@@ -29,6 +29,9 @@ PROMISED = {
         *("plan", "plan_async", "run", "run_async", "Running"),
     },
     "runtrue.code": {"Record", "run_code_loop"},
+    # For plugins: docs/plugins.md.
+    "runtrue.escalation": {"Sender"},
+    "runtrue.models": {"Endpoint", "Provider"},
     "runtrue.errors": {"RuntimeValidationError"},
     "runtrue.plan": {"AutomationProfile", "FixThenRevalidateOrchestrator"},
     "runtrue.planner": {"create_planner_flow"},
@@ -40,6 +43,7 @@ PROMISED = {
         "ValidatorNode",
         "WorkflowGeneratorNode",
     },
+    "runtrue.testing": {"ModelServer", "fake_agent", "temporary_home"},
     "runtrue.workflow": {
         "WorkflowResult",
         "compile_workflow",

@@ -1,4 +1,4 @@
-"""OpenTelemetry: traces and metrics of runs, where the `OTEL_*` variables or the program ask for it.
+"""OpenTelemetry: traces and metrics of runs, where `OTEL_*` variables or the program ask for it.
 
 A run is a trace: run, attempts, checks and fixers, and the calls of models below them. Nothing of
 OpenTelemetry is imported unless it is asked for, and nothing that a run reads or writes is sent.

@@ -23,7 +23,7 @@ BROKEN = {
     "total.py": "def total(net):\n    return net - net * 0.2\n",
     "test_total.py": "from total import total\n\n\ndef test_total():\n    assert total(10) == 12\n",
 }
-SECRET = "assert total(10) == 12"
+CONTENT = "assert total(10) == 12"
 
 
 class Collector(ThreadingHTTPServer):
@@ -137,7 +137,7 @@ def test_a_run_is_a_trace_down_to_the_call_of_the_model(
     assert {"runtrue.run.duration", "runtrue.check.duration"} <= collector.metrics
     assert "gen_ai.client.token.usage" in collector.metrics
     # No content unless asked.
-    assert SECRET.encode() not in collector.raw
+    assert CONTENT.encode() not in collector.raw
     assert b"net - net" not in collector.raw
 
 
@@ -154,7 +154,7 @@ def test_content_is_sent_only_where_it_is_asked_for(
             "TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         }
         fix(machine, project, environment)
-    assert SECRET.encode() in collector.raw
+    assert CONTENT.encode() in collector.raw
     assert collector.services == {"my-pipeline"}
     assert collector.spans["run fix"].trace_id.hex() == "0af7651916cd43dd8448eb211c80319c"
 

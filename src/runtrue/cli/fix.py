@@ -29,6 +29,7 @@ from runtrue.errors import UsageError
 @options.copy
 @options.output
 @options.queued
+@options.watch
 @options.as_json
 def fix(
     path: Path,
@@ -40,6 +41,7 @@ def fix(
     timeout: float | None,
     kind: str | None,
     output: str | None,
+    watch: bool,
     as_json: bool,
 ) -> int:
     """Make failing checks pass; the result is a diff to apply.
@@ -57,9 +59,11 @@ def fix(
       runtrue fix
       runtrue fix --check ruff
       runtrue fix --output sarif > runtrue.sarif
+      runtrue fix --watch
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
     """
+    from runtrue.cli.console import echo
     from runtrue.cli.project import find_project, must_be_text
     from runtrue.cli.runner import run_and_show
     from runtrue.cli.show import is_terminal
@@ -98,5 +102,23 @@ def fix(
             f"{path} is not in a git repository, so --worktree cannot work; use --copy"
         )
     home = Home.find(project)
-    with Journal(home.journal) as journal:
-        return run_and_show(journal, home, start_run(journal, request), as_json=as_json)
+    passed = False
+
+    def run(changed: frozenset[str] | None) -> int:
+        nonlocal passed
+        affected = request.concerned(changed) if passed and changed else request
+        if affected is None:
+            echo("no check is about what changed", err=True)
+            return 0
+        with Journal(home.journal) as journal:
+            code = run_and_show(journal, home, start_run(journal, affected), as_json=as_json)
+        passed = code == 0
+        return code
+
+    if not watch:
+        return run(None)
+    from runtrue.cli.watch import refuse_documents
+    from runtrue.cli.watch import watch as run_on_changes
+
+    refuse_documents(as_json=as_json)
+    return run_on_changes(project, home, run)

@@ -30,7 +30,7 @@ from pydantic_ai.tools import ToolDefinition
 from runtrue.models.answer import ModelAnswer, Usage
 from runtrue.models.errors import BadOutput, ModelUnavailable
 from runtrue.models.failures import failure_of
-from runtrue.models.providers import Endpoint
+from runtrue.models.providers import Endpoint, find_provider
 from runtrue.models.structured import AnswerSchema, Misfit
 from runtrue.telemetry import model_call
 
@@ -112,6 +112,9 @@ class Conversation:
 
 def connect(endpoint: Endpoint) -> Model:
     """Return the library's model for an endpoint, a context manager for its connection."""
+    provider = find_provider(endpoint.provider)
+    if provider is not None and (own := provider.connect(endpoint)) is not None:
+        return own
     if endpoint.is_own and endpoint.provider in ("openai", "openai-chat"):
         # What others serve as "OpenAI-compatible" are chat completions, without OpenAI's newer API.
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
