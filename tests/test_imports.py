@@ -29,6 +29,7 @@ LEVELS: list[tuple[str, ...]] = [
         "settings_file",
         "atomic_file",
         "plugins",
+        "telemetry",
     ),
     ("flow",),
     ("loop", "record_format"),
@@ -42,7 +43,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("fixers",),
     ("workflow", "run_context", "receipt"),
     ("planner", "code", "plan"),
-    ("mcp_server", "web"),
+    ("mcp_server", "web", "testing"),
     ("cli",),
     ("__main__",),
 ]

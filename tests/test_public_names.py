@@ -25,10 +25,13 @@ PACKAGES = sorted(
 #: Promised to people who import runtrue, whether or not runtrue itself uses them.
 PROMISED = {
     "runtrue": {
-        *("run_fix", "run_fix_async", "run_gate", "run_gate_async", "run_plan", "run_plan_async"),
-        *("run_task", "run_task_async", "run_workflow", "run_workflow_async"),
+        *("do", "do_async", "fix", "fix_async", "gate", "gate_async"),
+        *("plan", "plan_async", "run", "run_async", "Running"),
     },
     "runtrue.code": {"Record", "run_code_loop"},
+    # For plugins: docs/plugins.md.
+    "runtrue.escalation": {"Sender"},
+    "runtrue.models": {"Endpoint", "Provider"},
     "runtrue.errors": {"RuntimeValidationError"},
     "runtrue.plan": {"AutomationProfile", "FixThenRevalidateOrchestrator"},
     "runtrue.planner": {"create_planner_flow"},
@@ -40,6 +43,7 @@ PROMISED = {
         "ValidatorNode",
         "WorkflowGeneratorNode",
     },
+    "runtrue.testing": {"ModelServer", "fake_agent", "temporary_home"},
     "runtrue.workflow": {
         "WorkflowResult",
         "compile_workflow",

@@ -1,7 +1,7 @@
 """runtrue runs AI-written code and workflows in a sandbox, and hands over only what passes.
 
-Programs call `run_fix`, `run_gate`, `run_plan`, `run_task` and `run_workflow`, or the same with
-`_async`.
+Programs call `fix`, `gate`, `do`, `run` and `plan`, or the same with `_async`, whose events can be
+iterated over while they work. `runtrue.testing` helps to test plugins.
 
 Start reading at `runtrue.code.loop.fix`, the loop behind `runtrue fix`. It calls the repair cycle,
 `runtrue.loop.repair`, which records its steps on a run, `runtrue.flow.Run`. `docs/architecture.md`
@@ -14,17 +14,18 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.cli.functions import (
-        run_fix,
-        run_fix_async,
-        run_gate,
-        run_gate_async,
-        run_plan,
-        run_plan_async,
-        run_task,
-        run_task_async,
-        run_workflow,
-        run_workflow_async,
+        do,
+        do_async,
+        fix,
+        fix_async,
+        gate,
+        gate_async,
+        plan,
+        plan_async,
+        run,
+        run_async,
     )
+    from runtrue.cli.running import Running
 
 __version__ = "0.1.0"
 
@@ -32,8 +33,8 @@ __all__ = lazy_exports(
     __name__,
     {
         "cli.functions": (
-            "run_fix run_fix_async run_gate run_gate_async run_plan run_plan_async run_task "
-            "run_task_async run_workflow run_workflow_async"
+            "do do_async fix fix_async gate gate_async plan plan_async run run_async"
         ),
+        "cli.running": "Running",
     },
 )

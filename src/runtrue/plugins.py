@@ -16,11 +16,21 @@ class PluginGroup(StrEnum):
     NODES = "runtrue.nodes"
     READERS = "runtrue.readers"
     FIXERS = "runtrue.fixers"
+    GATES = "runtrue.gates"
+    NOTIFIERS = "runtrue.notifiers"
+    SECRETS = "runtrue.secrets"
+    MODELS = "runtrue.models"
 
 
 def find_plugins(group: PluginGroup) -> dict[str, metadata.EntryPoint]:
     """Return the entry points of a group by name, without importing any."""
     return {point.name: point for point in metadata.entry_points(group=group)}
+
+
+def plugin_named(group: PluginGroup, name: str, base: type) -> type[Any] | None:
+    """Import the plugin of that name; None if nobody brings one. Raises UsageError."""
+    point = find_plugins(group).get(name)
+    return None if point is None else load_plugin(point, base)
 
 
 def load_plugin(point: metadata.EntryPoint, base: type) -> type[Any]:

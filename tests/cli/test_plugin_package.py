@@ -12,6 +12,7 @@ from tests.cli.conftest import Machine, MakeProject
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "plugin"
+SURROUNDINGS = ROOT / "examples" / "plugin-surroundings"
 CONFIG = """
 [checks.links]
 command = "checklinks docs"
@@ -28,10 +29,11 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the example is installed."""
+    """Where the examples are installed."""
     target = tmp_path_factory.mktemp("site")
     options = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--target", target)
-    subprocess.run([sys.executable, "-m", "pip", "install", *options, EXAMPLE], check=True)
+    packages = (EXAMPLE, SURROUNDINGS)
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, *packages], check=True)
     return target
 
 
@@ -72,7 +74,106 @@ def test_without_it_the_fixer_is_refused_with_what_there_is(
     assert "memory, tool, search" in done.err
 
 
-@pytest.mark.parametrize("name", ["reader.py", "fixer.py", "node.py", "pyproject.toml"])
-def test_the_page_shows_the_package_as_it_is(name: str) -> None:
-    (file,) = EXAMPLE.rglob(name)
-    assert file.read_text().strip() in (ROOT / "docs" / "plugins.md").read_text()
+def test_its_gate_holds_back_a_change_that_is_too_large(
+    with_plugin: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(
+        {
+            "runtrue.toml": """
+                [checks.tests]
+                command = "python -m pytest -q"
+                [gate]
+                plugins = ["size"]
+                tests_can_fail = "off"
+            """,
+            "shop.py": "PRICES = []\n",
+            "test_shop.py": "import shop\n\n\ndef test_prices():\n    assert not shop.PRICES\n",
+        }
+    )
+    many = "".join(f"PRICES.append({n})\n" for n in range(300))
+    (project / "shop.py").write_text(f"PRICES = []\n{many}")
+    test = "import shop\n\n\ndef test_prices():\n    assert len(shop.PRICES) == 300\n"
+    (project / "test_shop.py").write_text(test)
+    done = with_plugin.runtrue("gate", "--json", cwd=project, fork=False)
+    assert done.code == 2, done.said
+    assert "too_large" in {one["category"] for one in done.json["findings"]}
+
+
+def test_its_channel_gets_what_a_run_could_not_do(
+    with_plugin: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    project = make_project(
+        {
+            "runtrue.toml": """
+                [checks.never]
+                command = "false"
+                [fixers]
+                order = ["tool"]
+                [policy]
+                max_attempts = 1
+                [[escalation.triggers]]
+                condition = "max_attempts_reached"
+                action = "abort_with_report"
+                [escalation.notification]
+                channel = "logbook"
+            """
+        }
+    )
+    logbook = tmp_path / "logbook.txt"
+    environment = {"LOGBOOK": str(logbook)}
+    done = with_plugin.runtrue("fix", "--json", cwd=project, env=environment, fork=False)
+    assert done.json["run_id"] in logbook.read_text(), done.said
+
+
+def test_its_store_has_the_secret_and_its_model_is_asked(
+    with_plugin: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    kept = tmp_path / "secrets"
+    kept.mkdir()
+    (kept / "API_TOKEN").write_text("abc-123-secret\n")
+    project = make_project({"runtrue.toml": '[secrets]\nstores = ["directory"]\n'})
+    environment = {"SECRETS_DIRECTORY": str(kept)}
+    done = with_plugin.runtrue("secret", "list", cwd=project, env=environment, fork=False)
+    assert "API_TOKEN" in done.out
+    assert "directory" in done.out
+    assert "abc-123" not in done.said
+    program = tmp_path / "answers"
+    edits = '{"edits": [{"path": "hello.txt", "old": "bad", "new": "good"}]}'
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\necho '{edits}'\n")
+    program.chmod(0o755)
+    files = {"hello.txt": "bad\n", "runtrue.toml": "checks.a.command = 'grep good hello.txt'\n"}
+    broken = make_project(files, name="broken")
+    asking = {"RUNTRUE_MODEL": f"script:{program}"}
+    done = with_plugin.runtrue("fix", "--json", cwd=broken, env=asking, fork=False)
+    assert done.json["status"] == "passed", done.said
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('[gate]\nplugins = ["siz"]', "there is no gate 'siz' (did you mean 'size'?)"),
+        ('[secrets]\nstores = ["vault"]', "there is no store 'vault'"),
+        ('[escalation.notification]\nchannel = "pager"', "there is no channel 'pager'"),
+    ],
+)
+def test_a_name_that_no_plugin_has_is_refused_with_what_there_is(
+    with_plugin: Machine, make_project: MakeProject, table: str, said: str
+) -> None:
+    project = make_project({"runtrue.toml": table + "\n"})
+    done = with_plugin.runtrue("config", "show", cwd=project, fork=False)
+    assert done.code == 2
+    assert said in done.err
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        file.relative_to(EXAMPLE.parent).as_posix()
+        for package in (EXAMPLE, SURROUNDINGS)
+        for file in (package / "pyproject.toml", *sorted(package.rglob("*.py")))
+        if file.stem not in ("__init__", "check_links")
+    ],
+)
+def test_the_page_shows_the_packages_as_they_are(file: str) -> None:
+    shown = (ROOT / "docs" / "plugins.md").read_text()
+    assert (EXAMPLE.parent / file).read_text().strip() in shown

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import jsonschema
 import pytest
@@ -27,7 +27,7 @@ from runtrue.code import (
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunState, replay
 from runtrue.home import Home
-from runtrue.loop import Backoff, Channel, Condition, Item, Requirements, Response
+from runtrue.loop import CHANNELS, Backoff, Condition, Item, Requirements, Response
 from tests.cli.conftest import Machine, MakeProject, machine, make_project
 from tests.code.support import EMPTY, MENDED, PYTEST, RIGHT, TAX, TESTS, WRONG, Agent, valid
 
@@ -76,7 +76,7 @@ ENUMS: dict[str, tuple[str, set[str]]] = {
     ),
     CHANNEL: (
         "issue_comment cli slack email",
-        set(get_args(Channel)),
+        set(CHANNELS),
     ),
 }
 

@@ -17,8 +17,8 @@ EXAMPLES = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)```", PAGE.read_tex
 
 def test_there_is_an_example_for_each_function() -> None:
     code = "".join(EXAMPLES.values())
-    for name in ("run_fix", "run_gate", "run_workflow", "run_task", "run_plan_async"):
-        assert f"import {name}\n" in code
+    for name in ("fix", "gate", "run", "do", "plan_async", "fix_async"):
+        assert f"runtrue.{name}(" in code
 
 
 @pytest.mark.parametrize("title", EXAMPLES)

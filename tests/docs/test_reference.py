@@ -27,7 +27,6 @@ from runtrue.config import (
     SearchConfig,
     SecretsConfig,
     SecurityConfig,
-    StoreKind,
     UserDatabase,
     ValidationConfig,
     WorkflowsConfig,
@@ -179,7 +178,7 @@ def _default(value: Any) -> str:
             return f"`{value:g}`"
         case str():
             return f'`"{value}"`'
-        case tuple() if value in (tuple(Item), tuple(StoreKind)):
+        case tuple() if value == tuple(Item):
             return "all of them"
         case tuple():
             return "`[" + ", ".join(f'"{item}"' for item in value) + "]`"

@@ -42,6 +42,7 @@ from runtrue.sandbox import (
     unavailable,
     weaknesses,
 )
+from runtrue.telemetry import asked_for, why_off
 from runtrue.workflow import Registry
 
 _LITTLE_SPACE = 200 * 1024 * 1024
@@ -126,8 +127,20 @@ def _facts(project: Path) -> Iterator[Fact]:
     yield _scanner(project, config, path)
     yield _model(config)
     yield _checks(project, config, detected, path)
+    if (fact := _telemetry()) is not None:
+        yield fact
     agent = config.fixers.agent.command
     yield Fact("agent", agent is not None, agent or "none configured ([fixers.agent] command)")
+
+
+def _telemetry() -> Fact | None:
+    """Return where traces and metrics go; None where no variable asks for them."""
+    exporters = {signal: asked_for(os.environ, signal) for signal in ("TRACES", "METRICS")}
+    asked = [f"{signal.lower()} by {name}" for signal, name in exporters.items() if name]
+    if not asked:
+        return None
+    why = why_off(os.environ)
+    return Fact("telemetry", why is None, why or " and ".join(asked))
 
 
 def _git(project: Path) -> Fact:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @options.output
 @options.each_option("Fix each project of a file: a directory on each line.")
 @options.queued
+@options.watch
 @options.as_json
 def fix(
     path: Path,
@@ -47,6 +48,7 @@ def fix(
     output: str | None,
     each: Path | None,
     concurrency: int | None,
+    watch: bool,
     as_json: bool,
 ) -> int:
     """Make failing checks pass; the result is a diff to apply.
@@ -64,10 +66,12 @@ def fix(
       runtrue fix
       runtrue fix --check ruff
       runtrue fix --output sarif > runtrue.sarif
+      runtrue fix --watch
       runtrue fix src/app --check "python -m pytest -q" --apply
       runtrue fix --agent "claude -p --permission-mode acceptEdits"
       runtrue fix --each repositories.txt
     """
+    from runtrue.cli.console import echo
     from runtrue.cli.project import find_project, must_be_text
     from runtrue.cli.runner import run_and_show
     from runtrue.cli.show import is_terminal
@@ -82,6 +86,8 @@ def fix(
     as_json = as_json or output is not None
     if concurrency is not None and each is None:
         raise UsageError("--concurrency needs --each FILE")
+    if each is not None and watch:
+        raise UsageError("--watch is for one project: leave --each away")
     if each is not None and (output is not None or path != Path()):
         raise UsageError(
             "--each names the projects, and its result is no single document: "
@@ -122,5 +128,23 @@ def fix(
         return fix_each(request_of, file=each, concurrency=concurrency, as_json=as_json)
     request = request_of(path)
     home = Home.find(Path(request.project))
-    with Journal(home.journal) as journal:
-        return run_and_show(journal, home, start_run(journal, request), as_json=as_json)
+    passed = False
+
+    def run(changed: frozenset[str] | None) -> int:
+        nonlocal passed
+        affected = request.concerned(changed) if passed and changed else request
+        if affected is None:
+            echo("no check is about what changed", err=True)
+            return 0
+        with Journal(home.journal) as journal:
+            code = run_and_show(journal, home, start_run(journal, affected), as_json=as_json)
+        passed = code == 0
+        return code
+
+    if not watch:
+        return run(None)
+    from runtrue.cli.watch import refuse_documents
+    from runtrue.cli.watch import watch as run_on_changes
+
+    refuse_documents(as_json=as_json)
+    return run_on_changes(Path(request.project), home, run)

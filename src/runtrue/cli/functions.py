@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -17,6 +18,7 @@ from runtrue.cli.judge import GateOptions, change_of, judging_config
 from runtrue.cli.judge import plan as plan_gate
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.runner import report_of_run
+from runtrue.cli.running import Running
 from runtrue.config import load_config
 from runtrue.flow import Journal, Listener, LocalDispatcher
 from runtrue.home import Home
@@ -32,38 +34,46 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def run_fix_async(
+def fix_async(
     project: str | Path = ".",
     *,
     checks: Sequence[str] = (),
     apply: bool = False,
     model: str | None = None,
+    agent: str | None = None,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> CodeReport:
+) -> Running[CodeReport]:
     """Make a project's checks pass as `runtrue fix` does, and return the report with the diff.
 
     `checks` are commands; without them, those of the project are run. Only `apply` changes the
-    project. Raises UsageError for what cannot be done.
+    project. `model` and `agent` are those of `--model` and `--agent`. Raises UsageError for what
+    cannot be done.
     """
     from runtrue.code import Apply, plan_fix, start_run
 
-    directory = _absolute(project)
-    config = load_config(directory)
-    request = plan_fix(
-        directory,
-        config,
-        checks=checks,
-        apply=Apply.YES if apply else Apply.NO,
-        model=model or model_name(os.environ, config.model.name),
-    )
-    report: CodeReport = await _report(
-        home or Home.find(directory), lambda journal: start_run(journal, request), listeners
-    )
-    return report
+    async def work(listeners: Iterable[Listener]) -> CodeReport:
+        directory = _absolute(project)
+        config = load_config(directory)
+        request = plan_fix(
+            directory,
+            config,
+            checks=checks,
+            apply=Apply.YES if apply else Apply.NO,
+            model=model or model_name(os.environ, config.model.name),
+        )
+        request = replace(
+            request, agent=replace(request.agent, command=agent or request.agent.command)
+        )
+        report: CodeReport = await _report(
+            home or Home.find(directory), lambda journal: start_run(journal, request), listeners
+        )
+        return report
+
+    return Running(work, listeners)
 
 
-async def run_gate_async(
+def gate_async(
     project: str | Path = ".",
     *,
     base: str | None = None,
@@ -71,7 +81,7 @@ async def run_gate_async(
     staged: bool = False,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> CodeReport | None:
+) -> Running[CodeReport | None]:
     """Judge what differs from HEAD, or since the merge base with `base`, as `runtrue gate` does.
 
     The report says whether the change is `ready`; None where there is nothing to judge. `staged`
@@ -79,19 +89,22 @@ async def run_gate_async(
     """
     from runtrue.code import start_run
 
-    directory = _absolute(project)
-    asked = GateOptions(base=base, checks=tuple(checks), staged=staged)
-    change = change_of(directory, asked)
-    request = plan_gate(directory, judging_config(directory, change, asked), asked, change)
-    if isinstance(request, str):
-        return None
-    report: CodeReport = await _report(
-        home or Home.find(directory), lambda journal: start_run(journal, request), listeners
-    )
-    return report
+    async def work(listeners: Iterable[Listener]) -> CodeReport | None:
+        directory = _absolute(project)
+        asked = GateOptions(base=base, checks=tuple(checks), staged=staged)
+        change = change_of(directory, asked)
+        request = plan_gate(directory, judging_config(directory, change, asked), asked, change)
+        if isinstance(request, str):
+            return None
+        report: CodeReport = await _report(
+            home or Home.find(directory), lambda journal: start_run(journal, request), listeners
+        )
+        return report
+
+    return Running(work, listeners)
 
 
-async def run_plan_async(
+def plan_async(
     plan: str | Path,
     project: str | Path = ".",
     *,
@@ -102,7 +115,7 @@ async def run_plan_async(
     apply: bool = False,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> PlanReport:
+) -> Running[PlanReport]:
     """Execute a plan as `runtrue plan` does: a plan file, or an instruction as text.
 
     With `execute`, a plan that waits to begin is begun; with `apply`, one that is complete is
@@ -110,27 +123,30 @@ async def run_plan_async(
     """
     from runtrue.plan import plan_use, start_plan
 
-    directory = _absolute(project)
-    config = load_config(directory)
-    request = plan_use(
-        directory,
-        config,
-        str(plan),
-        profile=profile,
-        model=model or model_name(os.environ, config.model.name),
-        agent=agent,
-    )
-    answers = {"begin": "go" if execute else None, "offer": "apply" if apply else None}
-    report: PlanReport = await _report(
-        home or Home.find(directory),
-        lambda journal: start_plan(journal, request),
-        listeners,
-        answers,
-    )
-    return report
+    async def work(listeners: Iterable[Listener]) -> PlanReport:
+        directory = _absolute(project)
+        config = load_config(directory)
+        request = plan_use(
+            directory,
+            config,
+            str(plan),
+            profile=profile,
+            model=model or model_name(os.environ, config.model.name),
+            agent=agent,
+        )
+        answers = {"begin": "go" if execute else None, "offer": "apply" if apply else None}
+        report: PlanReport = await _report(
+            home or Home.find(directory),
+            lambda journal: start_plan(journal, request),
+            listeners,
+            answers,
+        )
+        return report
+
+    return Running(work, listeners)
 
 
-async def run_task_async(
+def do_async(
     task: str,
     directory: str | Path = ".",
     *,
@@ -138,7 +154,7 @@ async def run_task_async(
     dry_run: bool = False,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> TaskReport:
+) -> Running[TaskReport]:
     """Do a task as `runtrue do` does, and return the report with its workflow and its result.
 
     With `agrees`, nobody is asked for effects that the task does not name; a `dry_run` plans and
@@ -146,29 +162,36 @@ async def run_task_async(
     """
     from runtrue.planner import start_task
 
-    here = _absolute(directory)
-    report: TaskReport = await _report(
-        home or Home.find(here),
-        lambda journal: start_task(journal, task, here, agrees=agrees, dry_run=dry_run),
-        listeners,
-    )
-    return report
+    async def work(listeners: Iterable[Listener]) -> TaskReport:
+        here = _absolute(directory)
+        report: TaskReport = await _report(
+            home or Home.find(here),
+            lambda journal: start_task(journal, task, here, agrees=agrees, dry_run=dry_run),
+            listeners,
+        )
+        return report
+
+    return Running(work, listeners)
 
 
-async def run_workflow_async(
+def run_async(
     workflow: Mapping[str, Any] | str | Path,
     inputs: Mapping[str, Any] | None = None,
     *,
     environment: Mapping[str, str] | None = None,
     listeners: Iterable[Listener] = (),
-) -> WorkflowResult:
+) -> Running[WorkflowResult]:
     """Run a workflow once in memory, and return its outputs and what each node gave.
 
     `workflow` is data, the path of a file, or the name of a saved workflow. Raises
     InvalidWorkflow or InputError before anything is run; a node that fails is a result.
     """
-    ir = workflow if isinstance(workflow, Mapping) else load_workflow(workflow)
-    return await execute_workflow(ir, inputs, environment=environment, listeners=listeners)
+
+    async def work(listeners: Iterable[Listener]) -> WorkflowResult:
+        ir = workflow if isinstance(workflow, Mapping) else load_workflow(workflow)
+        return await execute_workflow(ir, inputs, environment=environment, listeners=listeners)
+
+    return Running(work, listeners)
 
 
 async def _report(
@@ -207,7 +230,7 @@ def _report_of(home: Home, run_id: str) -> Any:
         return kind_of(run).stopped(run, home, report_of_run(journal, home, run))
 
 
-def _blocking(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+def _blocking(work: Callable[P, Running[T]]) -> Callable[P, T]:
     """Return a function that waits for the end of an asynchronous one."""
 
     @functools.wraps(work)
@@ -218,8 +241,8 @@ def _blocking(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     return wait
 
 
-run_fix = _blocking(run_fix_async)
-run_gate = _blocking(run_gate_async)
-run_plan = _blocking(run_plan_async)
-run_task = _blocking(run_task_async)
-run_workflow = _blocking(run_workflow_async)
+fix = _blocking(fix_async)
+gate = _blocking(gate_async)
+plan = _blocking(plan_async)
+do = _blocking(do_async)
+run = _blocking(run_async)

@@ -43,6 +43,7 @@ NOT_READY, INTERRUPTED = 2, 130
     help="Skip the checks and record why; needs [gate] allow_skip = true.",
 )
 @click.option("--again", is_flag=True, help="Check again, even if this tree has passed.")
+@options.watch
 @options.loop_id
 @options.iteration
 @click.option("--install", type=click.Choice(list(HOOKS)), hidden=True)
@@ -58,6 +59,7 @@ def gate(
     checks: tuple[str, ...],
     skip: str | None,
     again: bool,
+    watch: bool,
     loop_id: str | None,
     iteration: int | None,
     install: str | None,
@@ -81,6 +83,7 @@ def gate(
     Examples:
       runtrue gate
       runtrue gate --base origin/main --type bug_fix
+      runtrue gate --watch
       runtrue hooks install claude-code      hold the agent back until its change is ready
       runtrue hooks install git              the same for every commit
     """
@@ -100,7 +103,19 @@ def gate(
 
         return answer_stop(AGENT_HOSTS[hook], path, asked)
     project = find_project(path or Path())
-    code = _gate(project, asked, hook=hook, loop_id=loop_id, iteration=iteration, as_json=as_json)
+
+    def judge_now(changed: frozenset[str] | None = None) -> int:
+        return _gate(
+            project, asked, hook=hook, loop_id=loop_id, iteration=iteration, as_json=as_json
+        )
+
+    if watch:
+        from runtrue.cli.watch import refuse_documents
+        from runtrue.cli.watch import watch as run_on_changes
+
+        refuse_documents(as_json=as_json)
+        return run_on_changes(project, Home.find(project), judge_now)
+    code = judge_now()
     if hook is not None:
         note_firing(Home.find(project), project, hook, blocked=code == NOT_READY)
     return code

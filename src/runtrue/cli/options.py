@@ -124,6 +124,11 @@ output = click.option(
 )
 
 
+watch = click.option(
+    "--watch", is_flag=True, help="Run again when a file changes, until Ctrl-C: what is affected."
+)
+
+
 def code_type(help_text: str) -> Callable[[_F], _F]:
     """Return the option `--type`, with what it means to a command."""
     from runtrue.loop import CodeType  # commands that share other options do not need it

@@ -26,7 +26,6 @@ from runtrue.gates import is_source
 from runtrue.loop import (
     Action,
     Attempt,
-    Channel,
     CodeType,
     Condition,
     Decision,
@@ -240,7 +239,8 @@ class Record:
 
     def _escalation(self) -> dict[str, Any]:
         settings = self.request.notification
-        channel: Channel = settings.channel or "cli"
+        # The schema has no other channels than runtrue itself.
+        channel = settings.channel if settings.channel in TEMPLATES else "cli"
         notification = {"channel": channel, "template": settings.template or TEMPLATES[channel]}
         return {
             "triggers": [

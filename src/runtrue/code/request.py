@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
+from typing import Protocol, TypeVar
 
 from runtrue.checks import (
     CommandCheck,
@@ -51,7 +52,7 @@ from runtrue.loop import (
     Trigger,
 )
 from runtrue.record_format import RECORD_FORMAT
-from runtrue.sandbox import Isolation, JudgeSearch, search_path
+from runtrue.sandbox import Isolation, JudgeSearch, repository_of, search_path
 
 #: Seconds for a test command that nobody gave a limit to, and what a limit may be.
 TIMEOUT = 120
@@ -157,6 +158,19 @@ class CodeRequest:
 
         return max(runs_tests, key=depth, default=self.checks[0])
 
+    def concerned(self, changed: Collection[str]) -> CodeRequest | None:
+        """Return the request with the checks that changed files concern; None if there are none.
+
+        Files are seen from the top of the repository, or from the project where there is none.
+        """
+        project = Path(self.project)
+        top = repository_of(project) or project
+        prefix = PurePosixPath(project.resolve().relative_to(top.resolve()).as_posix())
+        found = concerned_checks({check.name: check for check in self.checks}, changed, prefix)
+        if not any(check.mode is Mode.REQUIRED for check in found.values()):
+            return None
+        return replace(self, checks=tuple(found.values()))
+
 
 def plan_fix(
     project: Path,
@@ -257,9 +271,19 @@ def plan_gate(
     )
 
 
+class _Placed(Protocol):
+    """What has a directory, as seen from the project."""
+
+    @property
+    def directory(self) -> str: ...
+
+
+_P = TypeVar("_P", bound=_Placed)
+
+
 def concerned_checks(
-    checks: dict[str, CheckConfig], changes: Collection[str], prefix: PurePosixPath
-) -> dict[str, CheckConfig]:
+    checks: dict[str, _P], changes: Collection[str], prefix: PurePosixPath
+) -> dict[str, _P]:
     """Return the checks of directories with a change, and those of the whole project.
 
     All of them, where something was changed that is in none of these directories.

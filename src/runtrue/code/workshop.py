@@ -13,9 +13,11 @@ from runtrue.code.independence import IndependenceGate
 from runtrue.code.proof import KindsGate
 from runtrue.code.request import Kind
 from runtrue.config import load_config
+from runtrue.errors import UsageError
 from runtrue.fixers import AutofixCommands, FixerSettings, make_ladder
 from runtrue.gates import CoverageGate, SecurityGate
 from runtrue.loop import CodeType, Gate, Known, Mode, Workshop
+from runtrue.plugins import PluginGroup, plugin_named
 
 
 def workshop_of(context: CodeContext) -> Workshop:
@@ -82,4 +84,8 @@ def _gates(context: CodeContext) -> tuple[Gate, ...]:
         gates.append(
             SecurityGate(request.security.command, request.security.severity, context.changed)
         )
+    for name in request.gate.plugins:
+        if (plugin := plugin_named(PluginGroup.GATES, name, Gate)) is None:
+            raise UsageError(f"there is no gate {name!r}: no plugin brings it")
+        gates.append(plugin(context.changed))
     return tuple(gates)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
         SearchConfig,
         SecretsConfig,
         SecurityConfig,
-        StoreKind,
         WorkflowsConfig,
         is_route,
     )
@@ -66,7 +65,7 @@ __all__ = lazy_exports(
         "sections": (
             "RUNGS AgentConfig CheckConfig Config EscalationConfig FixersConfig GateConfig "
             "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
-            "SecretsConfig SecurityConfig StoreKind WorkflowsConfig is_route"
+            "SecretsConfig SecurityConfig WorkflowsConfig is_route"
         ),
         "user": "McpLimits UserDatabase allowed_addresses allowed_files mcp_limits users_database",
     },

@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from runtrue.config.plans import PlansConfig, ValidationConfig, ValidationKind
-from runtrue.config.sections import RUNGS, CheckConfig, Config, EscalationConfig, WorkflowsConfig
+from runtrue.config.sections import (
+    RUNGS,
+    STORES,
+    CheckConfig,
+    Config,
+    EscalationConfig,
+    WorkflowsConfig,
+)
 from runtrue.documents import (
     KeyProblem,
     Pointer,
@@ -17,7 +24,7 @@ from runtrue.documents import (
     problem_of_pattern,
     suggestion,
 )
-from runtrue.loop import PROFILES, CodeType, Condition
+from runtrue.loop import CHANNELS, PROFILES, CodeType, Condition
 from runtrue.plugins import PluginGroup, find_plugins
 
 #: Names of gates of the loop itself, which no check may have.
@@ -48,6 +55,7 @@ def problems_of(config: Config) -> Iterator[KeyProblem]:
         yield from _problems_of_check(("checks", name), check)
     yield from _problems_of_order(config.fixers.order)
     yield from _problems_of_escalation(config.escalation)
+    yield from _problems_of_plugins(config)
     yield from _problems_of_plans(config.plans)
     if config.workflows != WorkflowsConfig():
         # It may have come with the project.
@@ -140,14 +148,39 @@ def _problems_of_surroundings(
 
 def _problems_of_order(order: tuple[str, ...]) -> Iterator[KeyProblem]:
     place = ("fixers", "order")
-    for rung in order:
-        if rung not in RUNGS and rung not in (plugins := find_plugins(PluginGroup.FIXERS)):
-            known = (*RUNGS, *plugins)
-            hint = suggestion(rung, known)
-            yield place, f"there is no fixer {rung!r}{hint}; the ladder has: {', '.join(known)}"
+    yield from _unknown(order, RUNGS, PluginGroup.FIXERS, place, "fixer", "the ladder has")
     for rung, count in Counter(order).items():
         if count > 1:
             yield place, f"{rung!r} is there {count} times; name each fixer once"
+
+
+def _unknown(
+    names: Iterable[str],
+    built_in: tuple[str, ...],
+    group: PluginGroup,
+    place: Pointer,
+    noun: str,
+    available: str,
+) -> Iterator[KeyProblem]:
+    """Yield a problem for each name that neither runtrue nor a plugin has."""
+    for name in names:
+        if name not in built_in and name not in (plugins := find_plugins(group)):
+            known = (*built_in, *plugins)
+            hint = suggestion(name, known)
+            yield place, f"there is no {noun} {name!r}{hint}; {available}: {', '.join(known)}"
+
+
+def _problems_of_plugins(config: Config) -> Iterator[KeyProblem]:
+    """Yield the names of gates, stores and channels that nobody brings."""
+    yield from _unknown(
+        config.gate.plugins, (), PluginGroup.GATES, ("gate", "plugins"), "gate", "plugins have"
+    )
+    stores = config.secrets.stores
+    place = ("secrets", "stores")
+    yield from _unknown(stores, STORES, PluginGroup.SECRETS, place, "store", "available")
+    if (channel := config.escalation.notification.channel) is not None:
+        place = ("escalation", "notification", "channel")
+        yield from _unknown([channel], CHANNELS, PluginGroup.NOTIFIERS, place, "channel", "known")
 
 
 def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[KeyProblem]:

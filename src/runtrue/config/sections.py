@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -163,6 +162,8 @@ class GateConfig:
     tests_can_fail: Literal["informational", "required", "off"] = "informational"
     #: Seconds to try such edits for.
     tests_can_fail_seconds: Annotated[float, Meta(gt=0, le=3600)] = 10.0
+    #: Gates of plugins that a candidate must pass, too.
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,12 +213,8 @@ class IsolationConfig:
     limits: ResourceLimits = _RESOURCE_LIMITS
 
 
-class StoreKind(StrEnum):
-    """A place where secrets are kept."""
-
-    ENVIRONMENT = "environment"
-    KEYRING = "keyring"
-    FILE = "file"
+#: The stores of secrets that runtrue has; others come with plugins.
+STORES = ("environment", "keyring", "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +222,7 @@ class SecretsConfig:
     """`[secrets]`."""
 
     #: Where a secret is looked up by its name, in this order.
-    stores: tuple[StoreKind, ...] = tuple(StoreKind)
+    stores: tuple[str, ...] = STORES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

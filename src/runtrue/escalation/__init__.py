@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from runtrue.escalation.channel import TEMPLATES, Delivery, Message
+    from runtrue.escalation.channel import TEMPLATES, Delivery, Message, Sender
     from runtrue.escalation.files import ReportFiles, write_report
     from runtrue.escalation.notify import notify
     from runtrue.escalation.report import EscalationDetails, EscalationSubject, report_on
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = lazy_exports(
     __name__,
     {
-        "channel": "TEMPLATES Delivery Message",
+        "channel": "TEMPLATES Delivery Message Sender",
         "files": "ReportFiles write_report",
         "notify": "notify",
         "report": "EscalationDetails EscalationSubject report_on",

@@ -11,10 +11,9 @@ from typing import Protocol
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
 from runtrue.foreign_text import visible
-from runtrue.loop import Channel
 
 #: What each channel says, where nobody has worded it otherwise.
-TEMPLATES: dict[Channel, str] = {
+TEMPLATES: dict[str, str] = {
     "cli": "escalated: $why\n  $answer\n  report: $path",
     "issue_comment": "$report",
     "slack": "*Escalated: $condition*\n$why\n$answer.\nReport: `$path`",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from runtrue.escalation.channel import TEMPLATES, Delivery, Message, Sender
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
 from runtrue.foreign_text import visible
-from runtrue.loop import Notice, Notification
+from runtrue.loop import CHANNELS, Notice, Notification
+from runtrue.plugins import PluginGroup, plugin_named
 
 
 async def notify(
@@ -50,9 +52,10 @@ class _CliSender:
 
 
 def _sender(notification: Notification, environment: Mapping[str, str]) -> Sender:
+    if (plugin := _plugin(notification.channel)) is not None:
+        made: Sender = plugin(notification, environment)
+        return made
     match notification.channel:
-        case "cli" | None:
-            return _CliSender()
         case "issue_comment":
             from runtrue.escalation.issue_comment import IssueCommentSender
 
@@ -65,3 +68,11 @@ def _sender(notification: Notification, environment: Mapping[str, str]) -> Sende
             from runtrue.escalation.email import EmailSender
 
             return EmailSender(notification, environment)
+        case _:
+            return _CliSender()
+
+
+def _plugin(channel: str | None) -> type[Any] | None:
+    if channel is None or channel in CHANNELS:
+        return None
+    return plugin_named(PluginGroup.NOTIFIERS, channel, Sender)

@@ -13,6 +13,7 @@ from runtrue.flow.journal import Journal
 from runtrue.flow.owner import Owner
 from runtrue.flow.rows import RunRow, RunState
 from runtrue.flow.run import Parked, Run
+from runtrue.telemetry import traced
 
 #: How a run ended: its state, and its report.
 Outcome = tuple[RunState, Any]
@@ -62,15 +63,25 @@ class LocalDispatcher:
         that was interrupted to be fired again. `take_over` only takes it over, where the caller
         knows that its owner drives it no more.
         """
+        before = self._journal.find(run_id)
+        with traced(before.id, before.kind) as trace:
+            listeners = self._listeners if trace is None else (*self._listeners, trace.hear)
+            run = await self._run(before, listeners, force=force, take_over=take_over)
+            if trace is not None:
+                trace.status = run.state
+        return run
+
+    async def _run(
+        self, before: RunRow, listeners: tuple[Listener, ...], *, force: bool, take_over: bool
+    ) -> RunRow:
         journal = self._journal
-        before = journal.find(run_id)
         if force and before.owner is not None:
             before.owner.end()
-        claim = journal.claim(run_id, Owner.this_process(), force=force or take_over)
+        claim = journal.claim(before.id, Owner.this_process(), force=force or take_over)
         try:
             segment = self._prepare(journal.find(claim.run_id))
             segment.take_over()
-            run = Run.recorded(journal, claim, listeners=self._listeners, force=force)
+            run = Run.recorded(journal, claim, listeners=listeners, force=force)
             journal.finish(claim, *await run.execute(segment.work))
         except Parked:
             pass

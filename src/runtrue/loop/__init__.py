@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     )
     from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
-    from runtrue.loop.notification import Channel, Notification
+    from runtrue.loop.notification import CHANNELS, Notification
     from runtrue.loop.policy import Backoff, Budget, Limits, Policy, Revise
     from runtrue.loop.profile import (
         DEFAULT_PROFILE,
@@ -158,7 +158,7 @@ __all__ = lazy_exports(
         ),
         "known": "Known drop_known_findings",
         "lineage": "fixed_findings lineage",
-        "notification": "Channel Notification",
+        "notification": "CHANNELS Notification",
         "policy": "Backoff Budget Limits Policy Revise",
         "profile": (
             "DEFAULT_PROFILE PROFILES AnswerWithin AutomationProfile MaxCost MaxTime RetryLimit"

@@ -14,7 +14,8 @@ from msgspec import Meta
 PLACEHOLDERS = ("condition", "action", "title", "run_id", "why", "answer", "path", "report")
 
 
-Channel = Literal["cli", "issue_comment", "slack", "email"]
+#: The channels that runtrue has; others come with plugins.
+CHANNELS = ("cli", "issue_comment", "slack", "email")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Notification:
     """One channel with its settings. Secrets are never among them, only the variables' names."""
 
     #: None: `issue_comment` where an issue or pull request is known, else `cli`.
-    channel: Channel | None = None
+    channel: str | None = None
     #: The message, with `$why` and the like; each channel has one of its own.
     template: str | None = None
     #: Seconds until a receiver that does not answer is given up.

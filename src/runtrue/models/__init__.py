@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runtrue.models.fence import fence
     from runtrue.models.model import Model, has_known_price, open_model
     from runtrue.models.patient import PatientModel
-    from runtrue.models.providers import model_name
+    from runtrue.models.providers import Endpoint, Provider, model_name
 
 __all__ = lazy_exports(
     __name__,
@@ -32,6 +32,6 @@ __all__ = lazy_exports(
         "fence": "fence",
         "model": "Model has_known_price open_model",
         "patient": "PatientModel",
-        "providers": "model_name",
+        "providers": "Endpoint Provider model_name",
     },
 )

@@ -30,8 +30,9 @@ from pydantic_ai.tools import ToolDefinition
 from runtrue.models.answer import ModelAnswer, Usage
 from runtrue.models.errors import BadOutput, ModelUnavailable
 from runtrue.models.failures import failure_of
-from runtrue.models.providers import Endpoint
+from runtrue.models.providers import Endpoint, find_provider
 from runtrue.models.structured import AnswerSchema, Misfit
+from runtrue.telemetry import model_call
 
 #: The tool a model calls with its answer.
 _TOOL = "answer"
@@ -63,13 +64,14 @@ class Conversation:
         while True:
             self.usage = replace(self.usage, requests=self.usage.requests + 1)
             try:
-                response = await model_request(
-                    connection,
-                    messages,
-                    model_settings=self.settings,
-                    model_request_parameters=_parameters(self.schema, prompted=prompted),
-                    instrument=False,
-                )
+                with model_call() as instrument:
+                    response = await model_request(
+                        connection,
+                        messages,
+                        model_settings=self.settings,
+                        model_request_parameters=_parameters(self.schema, prompted=prompted),
+                        instrument=instrument,
+                    )
             except Exception as error:
                 if self.schema and not prompted and len(messages) == 1 and _is_rejected(error):
                     # Not every model takes tools, nor every provider each schema; all take words.
@@ -110,6 +112,9 @@ class Conversation:
 
 def connect(endpoint: Endpoint) -> Model:
     """Return the library's model for an endpoint, a context manager for its connection."""
+    provider = find_provider(endpoint.provider)
+    if provider is not None and (own := provider.connect(endpoint)) is not None:
+        return own
     if endpoint.is_own and endpoint.provider in ("openai", "openai-chat"):
         # What others serve as "OpenAI-compatible" are chat completions, without OpenAI's newer API.
         from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider

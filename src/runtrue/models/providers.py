@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from runtrue.config import ModelConfig
 from runtrue.documents import closest
+from runtrue.errors import UsageError
 from runtrue.models.errors import BadCredentials, ModelUnavailable
+from runtrue.plugins import PluginGroup, plugin_named
 from runtrue.redaction import Redactor
 from runtrue.secrets import StoreRefused, secret_of
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
 
 #: The variable that names the model, whatever the configuration says.
 MODEL = "RUNTRUE_MODEL"
@@ -19,14 +25,21 @@ PRICE = "RUNTRUE_MODEL_PRICE"
 INSTALL = "pip install 'runtrue[models]'"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Provider:
-    """The variables of one provider. An endpoint that the user named may do without a key."""
+    """The variables of one provider. An endpoint that the user named may do without a key.
+
+    A plugin derives from it, with defaults for the fields, and defines `connect`.
+    """
 
     key: str
     url: str | None = None
     default_url: str | None = None
     needs_key: bool = True
+
+    def connect(self, endpoint: Endpoint) -> Model | None:
+        """Return pydantic-ai's model for an endpoint; None where the library knows the provider."""
+        return None
 
 
 _OPENAI = Provider("OPENAI_API_KEY", "OPENAI_BASE_URL", "https://api.openai.com/v1")
@@ -111,11 +124,11 @@ def find_endpoint(
             f"anthropic:…) and, once, {INSTALL}"
         )
     known, model = name.partition(":")[::2]
-    if known not in PROVIDERS:
+    provider = find_provider(known)
+    if provider is None:
         raise ModelUnavailable(_unknown(name, known))
     if not model:
         raise ModelUnavailable(f"{name!r} names no model of {known}; write {known}:model")
-    provider = PROVIDERS[known]
     if config is None or (config.name or name).partition(":")[0] != known:
         config = ModelConfig()
     own_url = _url(provider, environment)
@@ -159,6 +172,18 @@ def _price(environment: Mapping[str, str]) -> tuple[float, float] | None:
             "such as 0.5/1.5"
         ) from None
     return prompt, answer
+
+
+def find_provider(name: str) -> Provider | None:
+    """Return a provider that runtrue knows, or that a plugin brings."""
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    try:
+        plugin = plugin_named(PluginGroup.MODELS, name, Provider)
+    except UsageError as error:
+        raise ModelUnavailable(str(error)) from error
+    made: Provider | None = None if plugin is None else plugin()
+    return made
 
 
 def _unknown(name: str, provider: str) -> str:

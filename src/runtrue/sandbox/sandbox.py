@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from runtrue.errors import SandboxError
 from runtrue.process import MARK, kill_marked
@@ -33,6 +34,8 @@ from runtrue.sandbox.repository import (
     unstaged_files,
 )
 from runtrue.sandbox.store import borrows_objects, make_clone, remove_repositories, reset_clone
+
+T = TypeVar("T")
 
 _AS_FOUND = "runtrue: the candidate as it was found"
 #: Where the sandboxes are that were forked from one.
@@ -153,11 +156,19 @@ class GitSandbox(TreeSandbox):
 
         No sandbox is left behind.
         """
+        return self._look(lambda users, base: (base, users.top_entries(base)))
+
+    def users_files(self) -> dict[str, str]:
+        """Return the id of the content of each file that a sandbox would begin with, by name."""
+        return self._look(
+            lambda users, base: {name: sha for name, (_, sha) in users.entries(base).items()}
+        )
+
+    def _look(self, at: Callable[[Tree, str], T]) -> T:
         self.remove()
         self._scratch.mkdir(parents=True)
         try:
-            users, base = self._take_base(*self._kind())
-            return base, users.top_entries(base)
+            return at(*self._take_base(*self._kind()))
         finally:
             super().remove()
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtrue.plugins import PluginGroup, plugin_named
 from runtrue.redaction import remember
 from runtrue.secrets.environment import EnvironmentStore
 from runtrue.secrets.file import FileStore
@@ -45,7 +46,7 @@ class Secrets:
         stores, missing = [], []
         for name in dict.fromkeys(load_config(Path.cwd()).secrets.stores):
             try:
-                stores.append(_MAKE[name]())
+                stores.append(_make(name))
             except StoreUnavailable as error:
                 missing.append(str(error))
         return cls(stores, missing)
@@ -84,6 +85,16 @@ class Secrets:
             except StoreUnavailable as error:
                 self._missing.append(str(error))
         return tuple(found)
+
+
+def _make(name: str) -> SecretStore:
+    if name in _MAKE:
+        return _MAKE[name]()
+    plugin = plugin_named(PluginGroup.SECRETS, name, SecretStore)
+    if plugin is None:
+        raise StoreUnavailable(f"there is no store {name!r}: no plugin brings it")
+    made: SecretStore = plugin()
+    return made
 
 
 def remember_kept() -> None:

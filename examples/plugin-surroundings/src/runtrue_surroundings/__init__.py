@@ -1,0 +1,1 @@
+"""A gate, a channel, a store of secrets and a model for runtrue."""

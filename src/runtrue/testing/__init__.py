@@ -1,0 +1,38 @@
+"""What helps to test plugins and programs that use runtrue: a home, a model and an agent of a test.
+
+with temporary_home(), ModelServer() as server:
+    server.script(Call({"edits": []}))
+    report = runtrue.fix(project, agent=fake_agent({"shop.py": FIXED}))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from runtrue._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from runtrue.testing.agent import fake_agent
+    from runtrue.testing.home import temporary_home
+    from runtrue.testing.model_server import (
+        KEY,
+        Call,
+        HangUp,
+        ModelServer,
+        Raw,
+        Refuse,
+        Request,
+        Say,
+        Script,
+        Silence,
+        Step,
+    )
+
+__all__ = lazy_exports(
+    __name__,
+    {
+        "agent": "fake_agent",
+        "home": "temporary_home",
+        "model_server": "KEY Call HangUp ModelServer Raw Refuse Request Say Script Silence Step",
+    },
+)
