@@ -26,7 +26,7 @@ PACKAGES = sorted(
 PROMISED = {
     "runtrue": {
         *("do", "do_async", "fix", "fix_async", "gate", "gate_async"),
-        *("plan", "plan_async", "run", "run_async", "Running"),
+        *("plan", "plan_async", "run", "run_async", "RunHandle"),
     },
     "runtrue.code": {"Record", "run_code_loop"},
     # For plugins: docs/plugins.md.

@@ -76,7 +76,7 @@ class RunTrace:
         }
         self._begun = time.monotonic()
         self._kind = kind
-        #: How the run is; whoever drives it says so at the end.
+        #: The status of the run, set by what runs it when it ends.
         self.status = "interrupted"
         # The pipeline that runs this may be a trace itself.
         above = TraceContextTextMapPropagator().extract(

@@ -76,7 +76,6 @@ def test_a_template_that_cannot_be_filled_is_refused_when_it_is_read(
 @pytest.mark.parametrize(
     "settings",
     [
-        {"channel": "pigeon"},
         {"issue": 0},
         {"timeout": 0},
         {"smtp_port": 70_000},

@@ -121,7 +121,8 @@ EDITS = {
         stays="shop/users.txt",
     ),
     "touches_git": Hostile(
-        "mkdir -p .git/hooks shop/.git && echo evil | tee .git/hooks/post-commit shop/.git/config",
+        # Hooks cannot be written at all where the box keeps them read-only.
+        "mkdir -p .git/hooks shop/.git; echo evil | tee .git/hooks/post-commit shop/.git/config || :",
         bounded=Answer(),
     ),
     "deletes_a_file": Hostile(

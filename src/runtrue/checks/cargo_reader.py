@@ -17,7 +17,7 @@ from typing import Any
 from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.locations import locations_in, own_file, plain, relative
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, json_lines
+from runtrue.checks.reader import PreparedCommand, json_lines
 from runtrue.loop import Finding, Location, Outcome, Workplace
 from runtrue.process import Ended
 
@@ -74,7 +74,7 @@ class CargoReader(CaseReader):
         given = {word.partition("=")[0] for word in self.reach.words}
         return tuple(word for word in wanted if word.partition("=")[0] not in given)
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Turn off colours, and keep the lines that say which program is run."""
         home = environment.get("CARGO_HOME") or f"{environment.get('HOME', '')}/.cargo"
         self._path = f"{environment.get('PATH', '')}{os.pathsep}{home}/bin"
@@ -98,7 +98,7 @@ class CargoReader(CaseReader):
         """Write no report yet: it would lose failing tests, or else the exit code."""
         return ("--no-report",)
 
-    def covered_call(self, call: Call, reports: Path) -> Call:
+    def covered_call(self, call: PreparedCommand, reports: Path) -> PreparedCommand:
         """Write the report after the tests, however they ended."""
         if self.cannot_cover():
             return call

@@ -15,7 +15,7 @@ from runtrue.checks.confined import explain
 from runtrue.checks.coverage import Coverage, Measured
 from runtrue.checks.locations import NewFiles, errors_in, locations_in, plain
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
+from runtrue.checks.reader import PreparedCommand, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import (
     NOTHING_COLLECTED,
@@ -113,7 +113,7 @@ class CaseReader(Reader):
         """Say why the runner cannot measure coverage, and what would help; None if it can."""
         return None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Have the reports written, and nothing coloured."""
         self._watch = JudgeWatch(self.directory, argv)
         wanted = self.run_options
@@ -128,14 +128,14 @@ class CaseReader(Reader):
             self._left = NewFiles(self.directory, is_report)
             if not self.cannot_cover():
                 options += self.coverage_options(reports)
-        call = Call(argv=self.reach.argv(*options), environment={**environment, "NO_COLOR": "1"})
+        call = PreparedCommand(argv=self.reach.argv(*options), environment={**environment, "NO_COLOR": "1"})
         return self.covered_call(call, scratch / COVERAGE) if wanted.cover else call
 
     def selecting(self) -> tuple[str, ...]:
         """Return the options that make the runner run only the tests that are named."""
         return ()
 
-    def covered_call(self, call: Call, reports: Path) -> Call:
+    def covered_call(self, call: PreparedCommand, reports: Path) -> PreparedCommand:
         """Return the command that measures coverage, where options do not suffice."""
         return call
 

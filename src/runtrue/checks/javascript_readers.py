@@ -11,7 +11,7 @@ from typing import Any
 
 from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.locations import locations_in, relative
-from runtrue.checks.reader import Call, Reading
+from runtrue.checks.reader import PreparedCommand, Reading
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.loop import Finding, JudgedBy, Location, Outcome, Workplace
 from runtrue.process import Ended
@@ -95,7 +95,7 @@ class JavascriptReader(CaseReader):
         names = () if has_own or not self.takes_files else sorted(Path(p).name for p in paths)
         return (f"{self.name_options[0]}={self.names_pattern()}", *dict.fromkeys(names))
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Have a new report written."""
         file = scratch / self.report
         file.unlink(missing_ok=True)
@@ -293,7 +293,7 @@ class MochaReader(JavascriptReader):
     def _program(self) -> Path | None:
         return next((p for name in _COVERAGE_TOOLS if (p := self.installed(f".bin/{name}"))), None)
 
-    def covered_call(self, call: Call, reports: Path) -> Call:
+    def covered_call(self, call: PreparedCommand, reports: Path) -> PreparedCommand:
         """Run the whole command with the coverage tool."""
         if self._own_program or self._program is None:
             return call

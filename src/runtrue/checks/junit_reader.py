@@ -13,7 +13,7 @@ from xml.etree.ElementTree import ParseError
 from runtrue.checks.case import CaseReader, CaseResult
 from runtrue.checks.java_sources import Sources
 from runtrue.checks.locations import files_below, relative
-from runtrue.checks.reader import Call
+from runtrue.checks.reader import PreparedCommand
 from runtrue.loop import Location, Outcome, Workplace
 from runtrue.process import Ended
 
@@ -65,7 +65,7 @@ class JunitReader(CaseReader):
                 return value or next(words, None)
         return None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Remove old reports: those of other candidates keep Gradle from writing new ones."""
         shutil.rmtree(scratch / _REPORTS, ignore_errors=True)
         for file in self._files(scratch):

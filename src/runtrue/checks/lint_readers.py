@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.checks.locations import relative
-from runtrue.checks.reader import Call, Reader, Reading, json_lines, output_of
+from runtrue.checks.reader import PreparedCommand, Reader, Reading, json_lines, output_of
 from runtrue.loop import Fault, Finding, JudgedBy, Location, Workplace
 from runtrue.process import Ended
 from runtrue.settings_file import read_settings, subtable
@@ -35,13 +35,13 @@ class RuffReader(Reader):
 
     judged_by = JudgedBy.OUTPUT
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Have the report written to a file, in place of whatever format was asked for."""
         report = scratch / _RUFF_REPORT
         report.unlink(missing_ok=True)
         arguments = _without_option(argv, "--output-format", "--output-file", "-o")
         options = ("--output-format=json", f"--output-file={report}")
-        return Call(
+        return PreparedCommand(
             argv=_with_options(arguments, *options),
             environment={**environment, "RUFF_CACHE_DIR": str(scratch / "ruff-cache")},
         )
@@ -96,7 +96,7 @@ class MypyReader(Reader):
         super().__init__(check, is_shell=is_shell)
         self.directory = directory
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Ask for JSON, and keep the cache, which goes by content, from attempt to attempt."""
         arguments = _without_option(argv, "--output", "-O", "--cache-dir")
         options = ["--output=json", f"--cache-dir={scratch / 'mypy-cache'}"]
@@ -105,7 +105,7 @@ class MypyReader(Reader):
         # Where Python is led from an editable install into the sandbox, mypy must be led, too.
         paths = [environment.get(name, "") for name in ("MYPYPATH", "PYTHONPATH")]
         path = os.pathsep.join(filter(None, paths))
-        return Call(
+        return PreparedCommand(
             argv=_with_options(arguments, *options),
             environment={**environment, **({"MYPYPATH": path} if path else {})},
         )

@@ -10,7 +10,7 @@ from typing import Any
 from runtrue.checks.case import CaseResult
 from runtrue.checks.javascript_readers import JavascriptReader, seconds_of
 from runtrue.checks.locations import errors_in, locations_in, relative
-from runtrue.checks.reader import Call
+from runtrue.checks.reader import PreparedCommand
 from runtrue.loop import Finding, Location, Outcome, Workplace
 from runtrue.process import Ended
 
@@ -43,7 +43,7 @@ class NodeTestReader(JavascriptReader):
             found |= {" ".join(words[:at]) for at in range(1, len(words))}
         return found
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Add the reporter through the environment, beside those that the command wants."""
         call = super().prepare(argv, environment, scratch)
         own = [environment.get("NODE_OPTIONS", ""), *self.reach.words]

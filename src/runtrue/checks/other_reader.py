@@ -14,7 +14,7 @@ from runtrue.checks.junit_reader import read_junit
 from runtrue.checks.locations import NewFiles, python_locations
 from runtrue.checks.python_exit import PythonEnd, PythonExit
 from runtrue.checks.reach import Reach
-from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of
+from runtrue.checks.reader import PreparedCommand, Reader, Reading, RunOptions, output_of
 from runtrue.checks.tap import Tap, read_tap
 from runtrue.loop import NOTHING_COLLECTED, Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
@@ -43,7 +43,7 @@ class OtherReader(CaseReader):
         self._exit: PythonExit | None = None
         self._end: PythonEnd | None = None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Have TAP printed, if the runner can; reports that exist already are not its own."""
         self._new_files = NewFiles(self.directory, lambda file: file.suffix in _SUFFIXES)
         super().prepare(argv, environment, scratch)
@@ -52,7 +52,7 @@ class OtherReader(CaseReader):
             environment = self._exit.prepare(environment)
         options = [o for o in _TAP.get(self.reach.tool, ()) if o not in self.reach.words]
         call = self.reach.argv(*options) if options else tuple(argv)
-        return Call(argv=call, environment=dict(environment))
+        return PreparedCommand(argv=call, environment=dict(environment))
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports and the exit code, if the tests came to their end."""

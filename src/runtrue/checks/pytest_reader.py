@@ -16,7 +16,7 @@ from runtrue.checks.confined import explain
 from runtrue.checks.coverage import Measured
 from runtrue.checks.dependencies import is_declared
 from runtrue.checks.locations import is_installed, own_file, python_locations, relative
-from runtrue.checks.reader import Call, Reader, Reading, RunOptions, output_of, trim
+from runtrue.checks.reader import PreparedCommand, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.signed_report import ReportKey, SignedReport
 from runtrue.checks.watch import JudgeWatch
 from runtrue.loop import (
@@ -62,7 +62,7 @@ class PytestReader(Reader):
         self._key: ReportKey | None = None
         self._watch: JudgeWatch | None = None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Load the plugin through the environment, so that any way of calling pytest gets it."""
         report = scratch / _REPORT
         self._key = ReportKey(report)
@@ -73,7 +73,7 @@ class PytestReader(Reader):
         options += ["-x"] if self.run_options.fail_fast else []
         # Enough to outweigh a `-q` in the command: differences are shown whole from the second on.
         options += ["-vvv"] if self.run_options.verbose else []
-        return Call(
+        return PreparedCommand(
             argv=tuple(argv),
             environment={
                 **environment,

@@ -52,7 +52,7 @@ _PLAIN = RunOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class PreparedCommand:
     """A command ready to run."""
 
     argv: tuple[str, ...]
@@ -97,9 +97,9 @@ class Reader:
         """Return whether the tool can run just the tests that the options name."""
         return False
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> Call:
+    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
         """Return the command to run, with `scratch` for its report."""
-        return Call(argv=tuple(argv), environment=dict(environment))
+        return PreparedCommand(argv=tuple(argv), environment=dict(environment))
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the exit code and what the command left in the scratch directory."""

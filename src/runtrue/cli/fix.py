@@ -99,6 +99,8 @@ def fix(
     def request_of(path: Path) -> CodeRequest:
         project = find_project(path)
         must_be_text(str(project))
+        # Nothing is read, and no run begun, where git is missing or refuses the repository.
+        repository = repository_of(project)
         confirm_trust(project, may_ask=not as_json and each is None)
         config = load_config(project)
         request = plan_fix(
@@ -108,7 +110,7 @@ def fix(
             apply=Apply.YES if apply else ask,
             model=model_name(os.environ, config.model.name),
         )
-        if (kind or request.sandbox) == "worktree" and repository_of(project) is None:
+        if (kind or request.sandbox) == "worktree" and repository is None:
             raise UsageError(
                 f"{path} is not in a git repository, so --worktree cannot work; use --copy"
             )

@@ -18,7 +18,7 @@ from runtrue.cli.judge import GateOptions, change_of, judging_config
 from runtrue.cli.judge import plan as plan_gate
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.runner import report_of_run
-from runtrue.cli.running import Running
+from runtrue.cli.run_handle import RunHandle
 from runtrue.config import load_config
 from runtrue.flow import Journal, Listener, LocalDispatcher
 from runtrue.home import Home
@@ -43,7 +43,7 @@ def fix_async(
     agent: str | None = None,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> Running[CodeReport]:
+) -> RunHandle[CodeReport]:
     """Make a project's checks pass as `runtrue fix` does, and return the report with the diff.
 
     `checks` are commands; without them, those of the project are run. Only `apply` changes the
@@ -70,7 +70,7 @@ def fix_async(
         )
         return report
 
-    return Running(work, listeners)
+    return RunHandle(work, listeners)
 
 
 def gate_async(
@@ -81,7 +81,7 @@ def gate_async(
     staged: bool = False,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> Running[CodeReport | None]:
+) -> RunHandle[CodeReport | None]:
     """Judge what differs from HEAD, or since the merge base with `base`, as `runtrue gate` does.
 
     The report says whether the change is `ready`; None where there is nothing to judge. `staged`
@@ -101,7 +101,7 @@ def gate_async(
         )
         return report
 
-    return Running(work, listeners)
+    return RunHandle(work, listeners)
 
 
 def plan_async(
@@ -115,7 +115,7 @@ def plan_async(
     apply: bool = False,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> Running[PlanReport]:
+) -> RunHandle[PlanReport]:
     """Execute a plan as `runtrue plan` does: a plan file, or an instruction as text.
 
     With `execute`, a plan that waits to begin is begun; with `apply`, one that is complete is
@@ -143,7 +143,7 @@ def plan_async(
         )
         return report
 
-    return Running(work, listeners)
+    return RunHandle(work, listeners)
 
 
 def do_async(
@@ -154,7 +154,7 @@ def do_async(
     dry_run: bool = False,
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
-) -> Running[TaskReport]:
+) -> RunHandle[TaskReport]:
     """Do a task as `runtrue do` does, and return the report with its workflow and its result.
 
     With `agrees`, nobody is asked for effects that the task does not name; a `dry_run` plans and
@@ -171,7 +171,7 @@ def do_async(
         )
         return report
 
-    return Running(work, listeners)
+    return RunHandle(work, listeners)
 
 
 def run_async(
@@ -180,7 +180,7 @@ def run_async(
     *,
     environment: Mapping[str, str] | None = None,
     listeners: Iterable[Listener] = (),
-) -> Running[WorkflowResult]:
+) -> RunHandle[WorkflowResult]:
     """Run a workflow once in memory, and return its outputs and what each node gave.
 
     `workflow` is data, the path of a file, or the name of a saved workflow. Raises
@@ -191,7 +191,7 @@ def run_async(
         ir = workflow if isinstance(workflow, Mapping) else load_workflow(workflow)
         return await execute_workflow(ir, inputs, environment=environment, listeners=listeners)
 
-    return Running(work, listeners)
+    return RunHandle(work, listeners)
 
 
 async def _report(
@@ -230,7 +230,7 @@ def _report_of(home: Home, run_id: str) -> Any:
         return kind_of(run).stopped(run, home, report_of_run(journal, home, run))
 
 
-def _blocking(work: Callable[P, Running[T]]) -> Callable[P, T]:
+def _blocking(work: Callable[P, RunHandle[T]]) -> Callable[P, T]:
     """Return a function that waits for the end of an asynchronous one."""
 
     @functools.wraps(work)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtrue.cli import options
-from runtrue.cli.apply_hunks import apply_chosen, patch_here
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
 from runtrue.cli.lazy_group import CommandGroup
@@ -318,6 +317,7 @@ def apply(
     With --hunk, the checks of the run first run again with only these changes. Nothing is applied
     if a test breaks, or if none is fixed.
     """
+    from runtrue.cli.apply_hunks import apply_chosen, patch_here
     from runtrue.code import apply_patch
 
     home = Home.find(Path.cwd())

@@ -31,7 +31,7 @@ from runtrue.workflow.nodes.http_params import (
     written_problems,
 )
 from runtrue.workflow.nodes.http_request import (
-    Request,
+    HttpRequest,
     has_secret,
     make_request,
     secret_parts,
@@ -197,7 +197,7 @@ def make_client(*, verify: bool = True) -> httpx2.AsyncClient:
         ) from None
 
 
-def _with_key(request: Request, params: HttpParams, context: Context) -> Request:
+def _with_key(request: HttpRequest, params: HttpParams, context: Context) -> HttpRequest:
     """Add the idempotency key, if there is to be one: the same whenever the run sends this."""
     key = params.idempotency_key
     if key is None or key is False:

@@ -13,7 +13,7 @@ from runtrue.errors import NodeFailed
 from runtrue.loop import Fault
 from runtrue.workflow.node import failure
 from runtrue.workflow.nodes.http_params import IDEMPOTENT, SAFE, url_problem
-from runtrue.workflow.nodes.http_request import Request, show_url
+from runtrue.workflow.nodes.http_request import HttpRequest, show_url
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,7 +62,7 @@ class ExchangeLimits:
 
 
 async def exchange(
-    client: httpx2.AsyncClient, request: Request, limits: ExchangeLimits
+    client: httpx2.AsyncClient, request: HttpRequest, limits: ExchangeLimits
 ) -> HttpAnswer:
     """Send a request and read its answer. Raises NodeFailed when there is none."""
     started = time.perf_counter()
@@ -84,7 +84,7 @@ async def exchange(
 
 
 async def _attempt(
-    client: httpx2.AsyncClient, request: Request, limits: ExchangeLimits, started: float
+    client: httpx2.AsyncClient, request: HttpRequest, limits: ExchangeLimits, started: float
 ) -> HttpAnswer:
     import httpx2
 
@@ -151,7 +151,7 @@ async def _read(response: httpx2.Response, limit: int) -> tuple[bytes | bytearra
 class _Redirects:
     """The redirects of one request: what they may take along, and how far they may lead."""
 
-    def __init__(self, request: Request, message: httpx2.Request, limits: ExchangeLimits) -> None:
+    def __init__(self, request: HttpRequest, message: httpx2.Request, limits: ExchangeLimits) -> None:
         import httpx2
 
         self._request = request
@@ -206,7 +206,7 @@ def _is_same_party(one: httpx2.URL, other: httpx2.URL) -> bool:
 
 
 def _failed(
-    sent: Request | httpx2.Request,
+    sent: HttpRequest | httpx2.Request,
     what: str,
     category: str,
     *,

@@ -34,7 +34,7 @@ _SHORTEST_COOKIE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """A request that can be sent, and all texts in it that must appear nowhere else."""
 
     method: str
@@ -44,7 +44,7 @@ class Request:
     secrets: tuple[str, ...]
 
 
-def make_request(params: HttpParams) -> Request:
+def make_request(params: HttpParams) -> HttpRequest:
     """Return the request that the params ask for. Raises RuntimeValidationError."""
     headers = _Headers()
     for name, value in (params.headers or {}).items():
@@ -58,7 +58,7 @@ def make_request(params: HttpParams) -> Request:
         headers.authenticate("Authorization", _basic(headers, url.username, url.password))
         url = url.copy_with(username=None, password=None)
     _authenticate(params, headers)
-    return Request(
+    return HttpRequest(
         method=_method(params, content),
         url=url,
         headers=[(name.encode(), value) for name, value in headers.pairs],

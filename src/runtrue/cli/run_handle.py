@@ -12,7 +12,7 @@ from runtrue.flow import Event, Listener
 T = TypeVar("T")
 
 
-class Running(Coroutine[Any, Any, T], Generic[T]):
+class RunHandle(Coroutine[Any, Any, T], Generic[T]):
     """What the functions with `_async` return. Nothing happens before it is awaited or iterated.
 
         running = runtrue.fix_async("shop")
