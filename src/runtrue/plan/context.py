@@ -133,8 +133,12 @@ class PlanRun(RepairState):
         leaves = [step.id for step, _ in progress.strategy.leaves()] if progress.strategy else []
         return any(not progress.is_over(one) and one != progress.step for one in leaves)
 
-    def new_history(self, begun_with: Confidence | None = None) -> History:
-        """Return the empty history of a chapter, to be compared with the baseline.
+    def new_history(
+        self,
+        begun_with: Confidence | None = None,
+        baseline: tuple[Verdict, ...] | None = None,
+    ) -> History:
+        """Return the empty history of a chapter, to be compared with the plan's or some baseline.
 
         Tests in files that the plan itself changes may come to have other names, or to go.
         """
@@ -142,7 +146,7 @@ class PlanRun(RepairState):
         changed = {file for result in kept for file in result.files}
         before = tuple(
             replace(v, cases={c: o for c, o in v.cases.items() if c.split("::")[0] not in changed})
-            for v in self.baseline
+            for v in (self.baseline if baseline is None else baseline)
         )
         return History(
             before=before,
