@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import operator
 import os
 import sqlite3
@@ -20,21 +19,22 @@ from langgraph.checkpoint.sqlite import (  # type: ignore[import-not-found, unus
 from langgraph.graph import END, START, StateGraph  # type: ignore[import-not-found, unused-ignore]
 from langgraph.types import Send  # type: ignore[import-not-found, unused-ignore]
 
-from benchmarks.chain import CountNode, chain_ir, compiling, running, stopwatch
+from benchmarks.chain import CountNode, chain_ir, compiling, running, stopwatch, walking
 from benchmarks.flow import connect, settings_of
 from benchmarks.measure import Contender, Row, Table, Target, interleave, row
-from runtrue.flow import Journal, LocalDispatcher
+from runtrue.flow import Journal
 from runtrue.home import Home
-from runtrue.workflow import Registry, compile_workflow, prepare_workflow, start_workflow
+from runtrue.workflow import Registry, compile_workflow
 
-ROUNDS, SMALL, LARGE = 3, 1_000, 10_000
+#: The others are given as many as do not take minutes.
+ROUNDS, SMALL, LARGE, OTHERS = 3, 1_000, 10_000, 1_000
 LIST_ROUNDS, RUNS, LISTED, LIST_LIMIT = 9, 100_000, 20, 300.0
 
 SHORT_BATCH, BATCH = f"runtrue batch of {SMALL:,}", f"runtrue batch of {LARGE:,}"
 SHORT_CHAIN, CHAIN = f"runtrue chain of {SMALL:,}", f"runtrue chain of {LARGE:,}"
 COMPILE, SHORT_COMPILE = (f"runtrue compile chain of {n:,}" for n in (LARGE, SMALL))
-DBOS_STEPS = f"DBOS on SQLite, workflow of {LARGE:,} steps"
-LANGGRAPH_BATCH = f"langgraph + SQLite sync, {LARGE:,} sends"
+DBOS_STEPS = f"DBOS on SQLite, workflow of {OTHERS:,} steps"
+LANGGRAPH_BATCH = f"langgraph + SQLite sync, {OTHERS:,} sends"
 
 LIST = "runtrue runs list"
 DBOS_LIST = "DBOS list_workflows"
@@ -78,13 +78,12 @@ assert len(list(saver.list(None, limit=int(sys.argv[2])))) == int(sys.argv[2])
 
 
 def measure_large(journal: Journal, folder: Path) -> Table:
-    home = Home(folder)
-    registry = Registry(home, folder, types=[CountNode])
+    registry = Registry(Home(folder), folder, types=[CountNode])
     settings = settings_of(journal)
     samples = interleave(
         {
-            SHORT_BATCH: batching(journal, home, registry, SMALL),
-            BATCH: batching(journal, home, registry, LARGE),
+            SHORT_BATCH: batching(journal, registry, SMALL),
+            BATCH: batching(journal, registry, LARGE),
             SHORT_CHAIN: running(journal, registry, SMALL),
             CHAIN: running(journal, registry, LARGE),
             SHORT_COMPILE: compiling_chain(registry, SMALL),
@@ -113,8 +112,7 @@ def measure_large(journal: Journal, folder: Path) -> Table:
             f"{LARGE:,} as among {SMALL:,}",
             "a batch and a chain are the same in DBOS: a loop of steps; its database has the "
             "journal's settings, and starting it is not counted",
-            f"langgraph's chain is in the table above: its cost of a node grows with their number, "
-            f"so that one of {LARGE:,} would take hours",
+            f"they are given {OTHERS:,}; langgraph's chain of {SMALL:,} is in the table above",
         ),
     )
 
@@ -123,31 +121,23 @@ def compiling_chain(registry: Registry, nodes: int) -> Contender:
     return compiling(lambda: compile_workflow(chain_ir(nodes), registry=registry), nodes)
 
 
-def batching(journal: Journal, home: Home, registry: Registry, items: int) -> Contender:
-    params = {"value": "${item}"}
-    node = {"id": "all", "type": "count", "params": params, "batch": {"items": "${numbers}"}}
+def batching(journal: Journal, registry: Registry, items: int) -> Contender:
+    node = {
+        "id": "all",
+        "type": "count",
+        "params": {"value": "${item}"},
+        "batch": {"items": "${numbers}"},
+    }
     ir = {"inputs": {"numbers": {"type": "array"}}, "nodes": [node]}
-    dispatcher = LocalDispatcher(
-        journal, lambda run: prepare_workflow(run, home, types=[CountNode])
-    )
-
-    def sample() -> float:
-        numbers = list(range(items))
-        with stopwatch(1e6, items) as cost:
-            started = start_workflow(journal, ir, {"numbers": numbers}, registry=registry)
-            ended = asyncio.run(dispatcher.run(started.run_id))
-        assert ended.result is not None
-        assert ended.result["result"]["success_count"] == items
-        return cost()
-
-    return sample
+    inputs = {"numbers": list(range(items))}
+    return walking(journal, registry, ir, inputs, items, {"success_count": items})
 
 
 def stepping_dbos(path: Path, settings: dict[str, Any]) -> Contender:
     def sample() -> float:
         path.unlink(missing_ok=True)
         connect(path, settings).close()
-        return float(program(_DBOS_STEPS, f"sqlite:///{path}", LARGE))
+        return float(program(_DBOS_STEPS, f"sqlite:///{path}", OTHERS))
 
     return sample
 
@@ -163,14 +153,14 @@ def sending(path: Path, settings: dict[str, Any]) -> Contender:
             builder = StateGraph(Sums)
             builder.add_node("count", lambda item: {"values": [item["value"] + 1]})
             builder.add_conditional_edges(
-                START, lambda _: [Send("count", {"value": n}) for n in range(LARGE)], ["count"]
+                START, lambda _: [Send("count", {"value": n}) for n in range(OTHERS)], ["count"]
             )
             builder.add_edge("count", END)
             graph = builder.compile(checkpointer=SqliteSaver(db))
             config: Any = {"configurable": {"thread_id": "sends"}}
-            with stopwatch(1e6, LARGE) as cost:
+            with stopwatch(1e6, OTHERS) as cost:
                 state = graph.invoke({"values": []}, config, durability="sync")
-        assert len(state["values"]) == LARGE
+        assert len(state["values"]) == OTHERS
         return cost()
 
     return sample

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 # It looks when it is imported, and is not to send what happens here anywhere.
 os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
 
-from langgraph.checkpoint.sqlite import (  # type: ignore[import-not-found, unused-ignore]
-    SqliteSaver,
-)
-from langgraph.graph import START, StateGraph  # type: ignore[import-not-found, unused-ignore]
 
-from benchmarks.flow import connect, settings_of
 from benchmarks.chain import (
     CountNode,
     chain_ir,
@@ -35,20 +25,18 @@ from benchmarks.chain import (
     running_langgraph,
     stopwatch,
 )
+from benchmarks.flow import settings_of
 from benchmarks.large import measure_large, measure_list
 from benchmarks.measure import Contender, Table, Target, interleave, row
 from benchmarks.server import serving
-from runtrue.flow import Journal, LocalDispatcher, Outcome, Run, RunRow, RunState, Segment
+from runtrue.flow import Journal, LocalDispatcher
 from runtrue.home import Home
 from runtrue.workflow import (
     Registry,
-    Result,
-    WorkflowNode,
     compile_workflow,
     prepare_workflow,
     start_workflow,
 )
-from runtrue.workflow.context import Context, Surroundings, opened
 from runtrue.workflow.nodes.http import make_client
 from runtrue.workflow.templates import compile_template
 

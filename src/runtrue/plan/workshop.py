@@ -14,9 +14,7 @@ from runtrue.plan.plan import PlanRequest
 from runtrue.plan.validation import Compare, checks_of, concerns, test_checks
 
 
-def workshop_of(
-    context: PlanContext, plan: PlanRun, compare: Compare | None = None
-) -> Workshop:
+def workshop_of(context: PlanContext, plan: PlanRun, compare: Compare | None = None) -> Workshop:
     """Return what validates and fixes the candidates of a plan.
 
     Verdicts are compared with the baseline, unless `compare` does that with something else.
