@@ -355,9 +355,9 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
         raise _failed(message, "timeout", Fault.ENVIRONMENT, outputs)
     if cut:
         message = (
-            f"printed more than {params.max_bytes} bytes to {' and '.join(cut)}, of which the first "
-            f"and the last {SHOWN_OF_TOO_LARGE // 1024} kB are kept; raise max_bytes to accept it, "
-            "or let it write to a file"
+            f"printed more than {params.max_bytes} bytes to {' and '.join(cut)}, of which the "
+            f"first and the last {SHOWN_OF_TOO_LARGE // 1024} kB are kept; raise max_bytes to "
+            "accept it, or let it write to a file"
         )
         raise _failed(message, "output_limit", Fault.CANDIDATE, outputs, shown=cut[0])
     if code == 0 or params.ignore_errors:
