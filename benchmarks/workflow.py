@@ -1,44 +1,42 @@
-"""What workflows cost: a chain of nodes, references, a batch of requests, `runtrue run`."""
+"""What workflows cost: chains of nodes, batches, references, requests, long journals, start-up."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 # It looks when it is imported, and is not to send what happens here anywhere.
 os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
 
-from langgraph.checkpoint.sqlite import (  # type: ignore[import-not-found, unused-ignore]
-    SqliteSaver,
-)
-from langgraph.graph import START, StateGraph  # type: ignore[import-not-found, unused-ignore]
 
-from benchmarks.flow import connect, settings_of
+from benchmarks.chain import (
+    CountNode,
+    chain_ir,
+    compiling,
+    langgraph_chain,
+    running,
+    running_langgraph,
+    stopwatch,
+)
+from benchmarks.flow import settings_of
+from benchmarks.large import measure_large, measure_list
 from benchmarks.measure import Contender, Table, Target, interleave, row
 from benchmarks.server import serving
-from runtrue.flow import Journal, LocalDispatcher, Outcome, Run, RunRow, RunState, Segment
+from runtrue.flow import Journal, LocalDispatcher
 from runtrue.home import Home
 from runtrue.workflow import (
     Registry,
-    Result,
-    WorkflowNode,
     compile_workflow,
     prepare_workflow,
     start_workflow,
 )
-from runtrue.workflow.context import Context, Surroundings, opened
 from runtrue.workflow.nodes.http import make_client
 from runtrue.workflow.templates import compile_template
 
@@ -74,49 +72,11 @@ def run() -> tuple[Table, ...]:
             chain = measure_chain(journal, path)
             templates = measure_templates()
             requests = measure_requests(journal, path)
-        return chain, templates, requests, measure_start(path / "start")
-
-
-@contextmanager
-def stopwatch(unit: float, count: int) -> Iterator[Callable[[], float]]:
-    """Times what is within; the result gives the cost of each of `count`, in parts of a second."""
-    begin = time.perf_counter()
-    end = begin
-    yield lambda: (end - begin) * unit / count
-    end = time.perf_counter()
+            large = measure_large(journal, path)
+        return chain, templates, requests, large, measure_list(path), measure_start(path / "start")
 
 
 # -- a chain --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    value: int
-
-
-class CountNode(WorkflowNode[Value]):
-    """Counts on by one: as little as a node can do."""
-
-    type = "count"
-    Params = Value
-    Outputs = Value
-
-    async def run(self, params: Value, context: Context) -> Result:
-        return Result({"value": params.value + 1})
-
-    def has_side_effect(self, params: Mapping[str, Any]) -> bool:
-        return False
-
-
-def chain_ir() -> dict[str, Any]:
-    values = ["${first}", *(f"${{n{n}.value}}" for n in range(NODES - 1))]
-    return {
-        "inputs": {"first": {"type": "integer"}},
-        "nodes": [
-            {"id": f"n{n}", "type": "count", "params": {"value": value}}
-            for n, value in enumerate(values)
-        ],
-    }
 
 
 def measure_chain(journal: Journal, folder: Path) -> Table:
@@ -124,10 +84,10 @@ def measure_chain(journal: Journal, folder: Path) -> Table:
     settings = settings_of(journal)
     samples = interleave(
         {
-            COMPILE: compiling(lambda: compile_workflow(chain_ir(), registry=registry)),
-            LANGGRAPH_COMPILE: compiling(lambda: langgraph_chain(None)),
-            RUN: running(journal, registry),
-            LANGGRAPH_RUN: running_langgraph(folder / "langgraph.db", settings),
+            COMPILE: compiling(lambda: compile_workflow(chain_ir(NODES), registry=registry), NODES),
+            LANGGRAPH_COMPILE: compiling(lambda: langgraph_chain(None, NODES), NODES),
+            RUN: running(journal, registry, NODES),
+            LANGGRAPH_RUN: running_langgraph(folder / "langgraph.db", settings, NODES),
         },
         rounds=CHAIN_ROUNDS,
     )
@@ -150,70 +110,6 @@ def measure_chain(journal: Journal, folder: Path) -> Table:
             f"with compiling, a run of langgraph costs {langgraph_whole / whole:.1f} × as much",
         ),
     )
-
-
-def compiling(compiled: Callable[[], object]) -> Contender:
-    def sample() -> float:
-        with stopwatch(1e6, NODES) as cost:
-            compiled()
-        return cost()
-
-    return sample
-
-
-def running(journal: Journal, registry: Registry) -> Contender:
-    flow = compile_workflow(chain_ir(), registry=registry)
-
-    def prepare(run: RunRow) -> Segment:
-        surroundings = Surroundings(registry, registry.directory)
-        shared = dict(run.input)
-
-        async def work(recorded: Run) -> Outcome:
-            async with opened(Context(surroundings, run_id=run.id)):
-                await flow.walk(recorded, shared)
-            return RunState.PASSED, shared[f"n{NODES - 1}"]
-
-        return Segment(work)
-
-    def sample() -> float:
-        run_id = journal.create("chain", "chain", {"first": 0})
-        with stopwatch(1e6, NODES) as cost:
-            ended = asyncio.run(LocalDispatcher(journal, prepare).run(run_id))
-        assert ended.result == {"value": NODES}
-        return cost()
-
-    return sample
-
-
-class State(TypedDict):
-    value: int
-
-
-def langgraph_chain(db: sqlite3.Connection | None) -> Any:
-    def count(state: State) -> State:
-        return {"value": state["value"] + 1}
-
-    builder = StateGraph(State)
-    names = [f"n{n}" for n in range(NODES)]
-    for before, name in zip([START, *names], names, strict=False):
-        builder.add_node(name, count)
-        builder.add_edge(before, name)
-    return builder.compile(checkpointer=None if db is None else SqliteSaver(db))
-
-
-def running_langgraph(path: Path, settings: dict[str, Any]) -> Contender:
-    def sample() -> float:
-        # A new file each time: every run leaves some 70 MB in it.
-        path.unlink(missing_ok=True)
-        with closing(connect(path, settings)) as db:
-            graph = langgraph_chain(db)
-            config = {"recursion_limit": 2 * NODES, "configurable": {"thread_id": "chain"}}
-            with stopwatch(1e6, NODES) as cost:
-                state = graph.invoke({"value": 0}, config, durability="sync")
-        assert state == {"value": NODES}
-        return cost()
-
-    return sample
 
 
 # -- templates ------------------------------------------------------------------------------------

@@ -84,10 +84,15 @@ class Shop:
 
     def last_line_is(self, file: str, line: str) -> None:
         """Change the last line of a file of the project, and commit it."""
-        path = self.project / file
-        *lines, _ = path.read_text().splitlines()
-        path.write_text("\n".join([*lines, line]) + "\n")
+        self.user_changes(file, line)
         self._commit()
+
+    def user_changes(self, file: str, line: str) -> None:
+        """Change the last line of a file of the project, as the user does meanwhile."""
+        path = self.project / file
+        *lines, last = path.read_text().splitlines()
+        indent = last[: len(last) - len(last.lstrip())]
+        path.write_text("\n".join([*lines, indent + line]) + "\n")
 
     def actor_edits(self, *edits: str) -> None:
         """The edits of the actor, one after another: FILE: the new last line of it."""

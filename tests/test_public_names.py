@@ -33,7 +33,7 @@ PROMISED = {
     "runtrue.escalation": {"Sender"},
     "runtrue.models": {"Endpoint", "Provider"},
     "runtrue.errors": {"RuntimeValidationError"},
-    "runtrue.plan": {"AutomationProfile", "FixThenRevalidateOrchestrator"},
+    "runtrue.plan": {"AutomationProfile", "FixThenRevalidateOrchestrator", "StepRun", "Validated"},
     "runtrue.planner": {"create_planner_flow"},
     "runtrue.planner.nodes": {
         "MetadataGenerationNode",

@@ -50,6 +50,16 @@ def is_applied(context: Context) -> None:
     context.shop.runtrue("plan", "apply")
 
 
+@when('the plan is applied to the new branch "{branch}"')
+def is_applied_to(context: Context, branch: str) -> None:
+    context.shop.runtrue("plan", "apply", "--branch", branch)
+
+
+@when('the user changes the last line of "{file}" to "{line}"')
+def is_changed(context: Context, file: str, line: str) -> None:
+    context.shop.user_changes(file, line)
+
+
 @when("the plan is cancelled")
 def is_cancelled(context: Context) -> None:
     context.shop.runtrue("plan", "cancel", context.shop.plan_id())
@@ -130,6 +140,11 @@ def was_revised(context: Context, count: int) -> None:
 @then('it is told that "{file}" was needed')
 def was_needed(context: Context, file: str) -> None:
     assert file in context.shop.output, context.shop.output
+
+
+@then('it shows "{text}"')
+def is_shown(context: Context, text: str) -> None:
+    assert text in context.shop.output, context.shop.output
 
 
 @then('"{name}" has failed')

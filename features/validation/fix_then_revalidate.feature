@@ -179,3 +179,34 @@ Feature: Fix, then revalidate
     And the plan is rolled back to before "s1"
     Then the plan is queued
     And the last line of "handler.py" in the sandbox is "return net"
+
+  Scenario: The user and the plan changed the same line, and the result goes to a branch
+    Given an actor that edits
+      | file       | last line               |
+      | handler.py | return net + net * RATE |
+    When the plan is executed
+    And the user changes the last line of "handler.py" to "return net + 1"
+    And the plan is applied
+    Then the plan is complete
+    And the command ends with 1
+    And it shows "return net + 1"
+    And it shows "return net + net * RATE"
+    And it shows "--branch NAME"
+    And the last line of "handler.py" is "return net + 1"
+    When the plan is applied to the new branch "with-tax"
+    Then the plan is applied
+    And the last line of "handler.py" is "return net + 1"
+
+  Scenario: What fails together with the user's own changes keeps the plan complete
+    Given an actor that edits
+      | file       | last line               |
+      | handler.py | return net + net * RATE |
+    When the plan is executed
+    And the user changes the last line of "model.py" to "RATE = 0.2"
+    And the plan is applied
+    Then the plan is complete
+    And it shows "total fails together with what you have changed meanwhile"
+    And the last line of "handler.py" is still "return net"
+    When the user changes the last line of "model.py" to "RATE = 0.1"
+    And the plan is applied
+    Then the plan is applied

@@ -324,7 +324,9 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     assert stopped.code == 1, stopped.said
     assert "you changed model.py meanwhile: validating together with that" in stopped.err
     assert stopped.json["state"] == "complete"
-    assert "rate fails together with what you have changed" in stopped.json["refused"]
+    assert stopped.json["refused"].endswith(
+        "rate fails together with what you have changed meanwhile, and without the plan as well"
+    )
     assert plans.read("handler.py") == FILES["handler.py"]
     (plans.project / "model.py").write_text(FILES["model.py"])
     assert plans.run("apply").code == 0
@@ -362,6 +364,71 @@ def test_a_new_test_that_you_are_still_writing_is_no_part_of_the_verdict(plans: 
     assert applied.code == 0, applied.said
     assert plans.read("draft.py") == "def test_\n"
     assert plans.read("model.py") == "RATE = 0.2\n"
+
+
+HALF = "\n\ndef test_more():\n    assert more(\n"
+IS_ONE = """
+from handler import tax
+
+
+def test_tax():
+    assert tax == 1
+"""
+PYTEST = {"name": "tests", "command": "python -m pytest -q -p no:cacheprovider"}
+
+
+def commit(plans: Plans) -> None:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for args in (["add", "-A"], [*identity, "commit", "-qm", "more"]):
+        subprocess.run(["git", *args], cwd=plans.project, check=True)
+
+
+def complete_plan(plans: Plans) -> Path:
+    """A complete plan that makes a test pass, and the file of that test."""
+    test = plans.project / "test_tax.py"
+    test.write_text(IS_ONE)
+    (plans.project / "test_other.py").write_text("def test_other():\n    pass\n")
+    commit(plans)
+    path = plans.file("sed -i s/0/1/ handler.py", PYTEST, automation_profile="cautious")
+    done = plans.use(path)
+    assert done.json["state"] == "complete", done.said
+    return test
+
+
+def test_a_tracked_test_that_you_are_still_writing_does_not_keep_a_plan_from_being_applied(
+    plans: Plans,
+) -> None:
+    test = complete_plan(plans)
+    test.write_text(IS_ONE + HALF)
+    applied = plans.run("apply", "--json")
+    assert applied.code == 0, applied.said
+    assert "tests fails without the plan as well" in applied.err
+    assert plans.read("handler.py") == "tax = 1\n"
+    assert plans.read("test_tax.py") == IS_ONE + HALF
+
+
+def test_a_test_that_passed_with_the_plan_still_has_to_pass_together_with_your_changes(
+    plans: Plans,
+) -> None:
+    complete_plan(plans)
+    # The test fails with these alone and together; the plan was to make it pass.
+    (plans.project / "conftest.py").write_text("import handler\nhandler.tax = 5\n")
+    commit(plans)
+    refused = plans.run("apply", "--json")
+    assert refused.code == 1, refused.said
+    assert "tests fails together with what you have changed" in refused.json["refused"]
+    assert plans.read("handler.py") == FILES["handler.py"]
+
+
+def test_a_test_of_yours_that_only_fails_with_the_plan_keeps_it_from_being_applied(
+    plans: Plans,
+) -> None:
+    test = complete_plan(plans)
+    test.write_text(IS_ONE.replace("== 1", "== 0"))
+    refused = plans.run("apply", "--json")
+    assert refused.code == 1, refused.said
+    assert plans.read("handler.py") == FILES["handler.py"]
+    assert not refused.json["refused"].endswith("as well")
 
 
 def test_the_patch_is_such_that_git_applies_it(plans: Plans) -> None:

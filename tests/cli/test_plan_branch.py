@@ -108,9 +108,30 @@ def test_a_conflict_with_a_branch_shows_both_sides_and_the_patch(repository: Rep
     assert refused.code == 1, refused.said
     for shown in ("tax = 7", "tax = 19", f"patches/{plan_id}.patch"):
         assert shown in refused.said
+    # Not the command that was just refused.
+    assert f"next: runtrue plan apply {plan_id}\n" in refused.out
+    assert f"next: runtrue plan apply {plan_id} --branch" not in refused.out
     assert repository.git("rev-parse", "next") == tip
     assert repository.run("status", "--json").json["state"] == "complete"
     repository.applied("--branch", "elsewhere")
+
+
+@pytest.mark.parametrize("later", [b"", b"\r\nlast\r\n"])
+def test_line_ends_that_git_stores_otherwise_are_no_conflict(
+    later: bytes, repository: Repository
+) -> None:
+    handler = repository.project / "handler.py"
+    lines = FILES["handler.py"].encode().replace(b"\n", b"\r\n")
+    handler.write_bytes(lines)
+    repository.commit(**{".gitattributes": "* text=auto\n"})
+    repository.plan()
+    if later:
+        handler.write_bytes(lines + later)
+        repository.git("commit", "-qam", "later")
+    repository.applied("--branch", "with-tax")
+    change = repository.git("diff", "--numstat", "HEAD", "with-tax")
+    assert change == "1\t1\thandler.py"
+    assert b"\r" not in repository.git("show", "with-tax:handler.py").encode()
 
 
 def test_what_fails_on_the_branch_is_not_committed_to_it(repository: Repository) -> None:

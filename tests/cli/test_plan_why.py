@@ -131,3 +131,23 @@ def test_the_list_says_of_plans_that_wait_what_their_status_says(project: Projec
         row = rows[report["run_id"]]
         assert (row["state"], row["phase"]) == (report["state"], report["phase"])
     assert {row["state"] for row in rows.values()} == {"complete", "waiting", "queued"}
+
+
+def test_a_validation_that_cannot_be_run_names_each_near_program_once_and_its_correction(
+    project: Project,
+) -> None:
+    twice = [project.path.parent / name for name in ("one", "two")]
+    for folder in twice:
+        folder.mkdir()
+        (folder / "checkall").touch(mode=0o755)
+    project.machine.env["PATH"] = ":".join([*map(str, twice), project.machine.env["PATH"]])
+    wrong = {"name": "all", "command": "chekall"}
+    waits = project.new("echo 1 > new.txt", validations=[PASSES, wrong])
+    assert (waits.code, waits.json["why"]) == (3, "not_the_candidate"), waits.said
+    plan_id = waits.json["run_id"]
+    (line,) = [x for x in project.run("status").out.splitlines() if "did you mean" in x]
+    assert line.count("checkall") == 1
+    correct = f"runtrue plan correct all --plan {plan_id} --command COMMAND"
+    assert waits.json["next"][0] == correct
+    done = project.run("correct", "all", "--plan", plan_id, "--command", "true", "--json")
+    assert done.json["state"] == "complete", done.said

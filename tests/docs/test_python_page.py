@@ -17,6 +17,7 @@ EXAMPLES = dict(re.findall(r"^## ([^\n]+)\n\n```python\n(.*?)```", PAGE.read_tex
 
 def test_there_is_an_example_for_each_function() -> None:
     code = "".join(EXAMPLES.values())
+    assert "FixThenRevalidateOrchestrator(" in code
     for name in ("fix", "gate", "run", "do", "plan_async", "fix_async"):
         assert f"runtrue.{name}(" in code
 

@@ -230,7 +230,9 @@ class CommandCheck:
 
     def _not_started(self, error: OSError, environment: dict[str, str]) -> Finding:
         program = self.argv[0]
-        known = difflib.get_close_matches(program, _programs(environment.get("PATH", "")), n=3)
+        # Several directories may have a program of the same name.
+        programs = dict.fromkeys(_programs(environment.get("PATH", "")))
+        known = difflib.get_close_matches(program, programs, n=3)
         environment_fault = fault_of_exception((), error_number=error.errno)
         missing = environment_fault is not Fault.ENVIRONMENT
         return Finding(

@@ -19,7 +19,7 @@ from runtrue.cli.repair import (
     print_verdict,
 )
 from runtrue.cli.show import counted, print_diff
-from runtrue.loop import Bounds, as_pattern
+from runtrue.loop import Bounds, Fault, as_pattern
 from runtrue.plan import (
     STEP,
     FixEntry,
@@ -66,8 +66,12 @@ def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
             return [plan.format("execute")]
         case Wanted.APPLY if report.refused:
             # The same again would be refused again, as long as the files are as they are.
-            is_edited = plan.format("execute") in report.refused
-            other = plan.format("execute") if is_edited else f"{plan.format('apply')} --branch NAME"
+            if plan.format("execute") in report.refused:  # the sandbox was edited
+                other = plan.format("execute")
+            elif report.refused_branch:
+                other = plan.format("apply")
+            else:
+                other = f"{plan.format('apply')} --branch NAME"
             return [other, plan.format("diff")]
         case Wanted.APPLY:
             return [plan.format("apply"), plan.format("diff")]
@@ -82,6 +86,11 @@ def next_commands(report: PlanReport, is_driven: bool = False) -> list[str]:
             if failed := _failed_command(report):
                 correct = f"runtrue plan correct {failed} --plan {report.run_id}"
                 return [f"{correct} --command COMMAND", plan.format("explain")]
+            if broken := _broken_validation(report):
+                # Validated again once the program is there, or with another command.
+                correct = f"runtrue plan correct {shlex.quote(broken)} --plan {report.run_id}"
+                again = f'{plan.format("answer")} "TRY AGAIN"'
+                return [f"{correct} --command COMMAND", f"{correct} --waive REASON", again]
             return [f'{plan.format("answer")} "GUIDANCE"{allowed}', plan.format("explain")]
     if report.state.is_terminal:
         return [] if report.applied else [plan.format("explain")]
@@ -93,6 +102,13 @@ def _failed_command(report: PlanReport) -> str | None:
     """Return the step whose command could not do it: guidance is nothing to a command."""
     found = (f for f in report.findings if f.source == STEP and f.data.get("actor") == "command")
     return next((f.data["step"] for f in found if f.category == "step_not_done"), None)
+
+
+def _broken_validation(report: PlanReport) -> str | None:
+    """Return the validation whose own command is at fault: no change to the code can fix that."""
+    names = {validation.name for validation in report.plan.validations}
+    found = (f for f in report.findings if f.fault is Fault.CHECK and f.source in names)
+    return next((f.source for f in found), None)
 
 
 def _is_lost(report: PlanReport) -> bool:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from runtrue.plan.execute_step import STEP
     from runtrue.plan.loop import prepare_plan, start_plan
-    from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator
+    from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Validated
     from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
     from runtrue.plan.plan_file import load_plan_file, plan_file_schema
     from runtrue.plan.plan_request import plan_use
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         StrategyTask,
     )
     from runtrue.plan.states import TRANSITIONS, Happening, Phase, PlanState, Position, transition
+    from runtrue.plan.step_run import StepRun
     from runtrue.plan.strategy import Actor, Step, Strategy
     from runtrue.plan.wanted import position_at
 
@@ -90,7 +91,7 @@ __all__ = lazy_exports(
         ),
         "execute_step": "STEP",
         "loop": "prepare_plan start_plan",
-        "orchestrator": "FixThenRevalidateOrchestrator",
+        "orchestrator": "FixThenRevalidateOrchestrator Validated",
         "plan": "KIND PlanRequest Validation ValidationKind",
         "plan_file": "load_plan_file plan_file_schema",
         "plan_request": "plan_use",
@@ -102,6 +103,7 @@ __all__ = lazy_exports(
         "report": "FixEntry PlanAttempt PlanReport PlanVerdict QuestionReport recorded_report",
         "seams": "ActorReply StepTask Strategist Strategized StrategyTask",
         "states": "TRANSITIONS Happening Phase PlanState Position transition",
+        "step_run": "StepRun",
         "strategy": "Actor Step Strategy",
         "wanted": "position_at",
     },

@@ -51,10 +51,7 @@ class BaselineComparison:
             if finding.location.symbol in failing
             and (self.plan.has_more_steps or not reach.is_reached(finding))
         ]
-        left = tuple(finding for finding in verdict.findings if finding not in known)
-        if not known:
-            return verdict
-        return replace(verdict, passed=not left, findings=left, known=(*verdict.known, *known))
+        return _without(verdict, known)
 
     def _without_old_findings(self, verdict: Verdict, before: Verdict) -> Verdict:
         """Drop what a linter found before; a command without a report has to pass at the end."""
@@ -64,6 +61,47 @@ class BaselineComparison:
         if not is_own or not (is_listed or self.plan.has_more_steps):
             return verdict
         return drop_known_findings(verdict, before, Known.IGNORE)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeComparison:
+    """Leaves out of verdicts on merged files what fails in the user's files alone as well."""
+
+    #: What the validations said of the user's files without the plan's change.
+    alone: tuple[Verdict, ...]
+    #: The files that the user has changed since the plan began.
+    files: frozenset[str]
+    #: The tests that passed on the plan's result, before it was merged.
+    proven: frozenset[str]
+
+    def __call__(self, verdict: Verdict, workplace: Workplace) -> Verdict:
+        """Return a verdict without what is not the plan's."""
+        alone = next((v for v in self.alone if v.check == verdict.check), None)
+        if verdict.passed or alone is None or alone.passed:
+            return verdict
+        if not verdict.cases and not alone.cases:
+            findings = (*alone.findings, *verdict.findings)
+            if all(f.location.file and f.fault is Fault.CANDIDATE for f in findings):
+                return drop_known_findings(verdict, alone, Known.IGNORE)
+            # Nobody can say whether it fails for the same reason.
+            return verdict
+        failing = {case for case, outcome in alone.cases.items() if outcome in _BAD}
+        failing |= {f.location.symbol for f in alone.findings if f.location.symbol}
+        known = [f for f in verdict.findings if self._is_users(f.location.symbol, failing)]
+        return _without(verdict, known)
+
+    def _is_users(self, case: str | None, failing: set[str]) -> bool:
+        """True for a test that the plan has not made pass, or that the user is working on."""
+        if case is None or case not in failing:
+            return False
+        return case not in self.proven or case.partition("::")[0] in self.files
+
+
+def _without(verdict: Verdict, known: list[Finding]) -> Verdict:
+    left = tuple(finding for finding in verdict.findings if finding not in known)
+    if not known:
+        return verdict
+    return replace(verdict, passed=not left, findings=left, known=(*verdict.known, *known))
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ class MergedOnto:
     base: str = ""
     candidate: str = ""
     refused: str | None = None
+    #: What the commit has changed since the plan began.
+    files: tuple[str, ...] = ()
 
 
 def demand_target(standing: Standing, target: ApplyTarget) -> None:
@@ -114,7 +116,8 @@ def _merge_onto(context: PlanContext, inputs: MergeInputs) -> MergedOnto:
         message = str(error).replace("the patch by hand", f"the patch {context.patch} by hand")
         emit(ApplyRefused(why=message))
         return MergedOnto(refused=message)
-    return MergedOnto(branch=found, base=base, candidate=candidate)
+    files = readable(sandbox.changed(inputs.base, base))
+    return MergedOnto(branch=found, base=base, candidate=candidate, files=files)
 
 
 async def find_branch(run: Run, context: PlanContext) -> Branch | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from runtrue.flow import RunRow
 from runtrue.home import Home
-from runtrue.loop import Bounds, Confidence, EditRules, History, RepairState, Verdict, Why
+from runtrue.loop import EditRules, Why
 from runtrue.memory import DebugMemory
 from runtrue.plan.apply_target import ApplyTarget, CommitResult
 from runtrue.plan.plan import PlanRequest
-from runtrue.plan.progress import ActInputs, Chapter, Progress, Proposed, StepAhead
-from runtrue.plan.states import Happening
+from runtrue.plan.progress import ActInputs, StepAhead
+from runtrue.plan.step_run import StepRun
 from runtrue.run_context import RunContext, redactor_of
 from runtrue.sandbox import GitSandbox, Isolation, SelfRunning, UsersTree
 
@@ -76,26 +76,17 @@ FixDiffs = dict[str, str]
 
 
 @dataclass(slots=True, kw_only=True)
-class PlanRun(RepairState):
-    """How far a plan is; reports are made of it. `history` is of the chapter that is open."""
+class PlanRun(StepRun):
+    """How far a plan is; reports are made of it."""
 
     run_id: str
     request: PlanRequest
-    progress: Progress = field(default_factory=Progress)
-    #: A step, or the whole, is being validated and fixed.
-    in_chapter: bool = False
-    #: What the required validations said before the first step.
-    baseline: tuple[Verdict, ...] = ()
-    #: The candidate before each step that was done.
-    checkpoints: dict[str, str] = field(default_factory=dict)
     #: Steps that were done beside others, and are not merged yet.
     ahead: dict[str, StepAhead] = field(default_factory=dict)
     #: How many notes of people were taken up.
     notes_read: int = 0
     #: Why the plan failed, where no decision says so.
     why: Why | None = None
-    #: Steps that may take the place of one.
-    revision: Proposed | None = None
     diff: str = ""
     patch: str | None = None
     patch_root: str | None = None
@@ -115,55 +106,3 @@ class PlanRun(RepairState):
     def base(self) -> str:
         """The candidate that the plan began with."""
         return self.origin or ""
-
-    @property
-    def open_history(self) -> History | None:
-        """The history of the chapter that is open."""
-        return self.history if self.in_chapter else None
-
-    @property
-    def step_bounds(self) -> Bounds:
-        """The bounds of what is being done."""
-        return self.bounds or Bounds()
-
-    @property
-    def has_more_steps(self) -> bool:
-        """True if steps are left after the one that is being done."""
-        progress = self.progress
-        leaves = [step.id for step, _ in progress.strategy.leaves()] if progress.strategy else []
-        return any(not progress.is_over(one) and one != progress.step for one in leaves)
-
-    def new_history(self, begun_with: Confidence | None = None) -> History:
-        """Return the empty history of a chapter, to be compared with the baseline.
-
-        Tests in files that the plan itself changes may come to have other names, or to go.
-        """
-        kept = (result for result in self.progress.results if not result.undone)
-        changed = {file for result in kept for file in result.files}
-        before = tuple(
-            replace(v, cases={c: o for c, o in v.cases.items() if c.split("::")[0] not in changed})
-            for v in self.baseline
-        )
-        return History(
-            before=before,
-            earlier=self.progress.spent,
-            is_later=self.progress.is_later,
-            begun_with=begun_with,
-        )
-
-    def open_chapter(self, history: History) -> None:
-        """Begin to validate a step, or the whole."""
-        self.history, self.in_chapter = history, True
-
-    def close_chapter(self) -> None:
-        """Put the chapter among those that are over."""
-        if self.in_chapter:
-            chapter = Chapter(step=self.progress.step, history=self.history)
-            self.advance(chapters=(*self.progress.chapters, chapter))
-        self.history, self.in_chapter = History(), False
-
-    def advance(self, happening: Happening | None = None, **changes: Any) -> None:
-        """Replace what has changed about the progress, then move the plan on."""
-        self.progress = replace(self.progress, **changes)
-        if happening is not None:
-            self.progress = self.progress.moved(happening)

@@ -15,8 +15,12 @@ from runtrue.flow import Run, emit
 from runtrue.loop import (
     EXPIRED,
     PERSON,
+    Attempt,
     Bounds,
+    History,
+    Outcome,
     Why,
+    Workshop,
     amendable,
     bounds_violation,
     check_candidate,
@@ -26,13 +30,15 @@ from runtrue.loop import (
 )
 from runtrue.plan.answers import answer_text
 from runtrue.plan.apply_target import ApplyTarget
+from runtrue.plan.baseline import MergeComparison
 from runtrue.plan.commit_plan import commit, find_branch, merge_onto
 from runtrue.plan.context import FixDiffs, PlanContext, PlanRun
 from runtrue.plan.events import ApplyRefused, ApplyRenewed, PlanApplied
 from runtrue.plan.fix_history import fix_diffs, tried_fixes
 from runtrue.plan.next_step import approved_deletes, is_proved, rooted, whole
-from runtrue.plan.progress import EDITED
+from runtrue.plan.progress import EDITED, seen_from
 from runtrue.plan.states import Happening
+from runtrue.plan.validation import baseline_verdicts
 from runtrue.plan.workshop import workshop_of
 from runtrue.sandbox import RefusedFiles, SelfRunning
 
@@ -93,7 +99,9 @@ async def deliver(run: Run, context: PlanContext, plan: PlanRun) -> bool:
         applied = await run.step("apply", partial(_apply, context), plan.base, plan.candidate)
         plan.advance(Happening.STARTED)
         if applied.merged is not None:
-            is_offered = not await validate_merged(run, context, plan, applied.merged)
+            is_offered = not await validate_merged(
+                run, context, plan, applied.merged, applied.files
+            )
             continue
         if applied.renewed is not None:  # as earlier versions recorded it
             plan.origin, plan.candidate = applied.renewed
@@ -122,7 +130,8 @@ async def leave_on_branch(
     if refused is None and merged.branch is not None:
         states, name = (merged.base, merged.candidate), merged.branch.name
         if merged.candidate != plan.candidate:
-            if not await validate_merged(run, context, plan, states, f"what is in {name}"):
+            whose = f"what is in {name}"
+            if not await validate_merged(run, context, plan, states, merged.files, whose):
                 return False
             plan.advance(Happening.STARTED)
         plan.origin, plan.candidate = states
@@ -137,28 +146,55 @@ async def validate_merged(
     context: PlanContext,
     plan: PlanRun,
     merged: tuple[str, str],
+    files: tuple[str, ...],
     whose: str = "what you have changed meanwhile",
 ) -> bool:
     """Run every validation on the merged candidate; True if it is to be applied.
 
-    Otherwise the plan stays complete as it was, so that it can be applied to other files.
+    What fails in the user's `files` without the plan as well does not count. Otherwise the plan
+    stays complete as it was, so that it can be applied to other files.
     """
-    workshop = workshop_of(context, plan)
-    before = plan.base, plan.candidate
+    before, proven = (plan.base, plan.candidate), _proven(plan)
     plan.origin, plan.candidate = merged
     plan.since = None
-    plan.open_chapter(plan.new_history())
-    await check_candidate(run, workshop, plan)
-    latest = plan.history.latest
-    plan.close_chapter()
+    latest = await _check(run, workshop_of(context, plan), plan, plan.new_history())
+    failing: set[str] = set()
+    if not latest.passed and files:  # earlier versions recorded no files, and compared with nothing
+        work = partial(baseline_verdicts, context.request, context.sandbox, context.redact)
+        found = await run.step("alone", partial(work, alone=True), merged[0])
+        failing = {verdict.check for verdict in found.verdicts if not verdict.passed}
+        if failing:
+            users = frozenset(seen_from(plan.prefix, files))
+            compare = MergeComparison(found.verdicts, users, proven)
+            history = plan.new_history(baseline=found.verdicts)
+            latest = await _check(run, workshop_of(context, plan, compare), plan, history)
     is_passed = latest.passed
     if not is_passed:
         plan.origin, plan.candidate = before
     plan.diff = await run.step("merged", partial(_leave, context), plan.base, plan.candidate)
-    failed = ", ".join(verdict.check for verdict in latest.verdicts if verdict.blocks)
-    refused = f"not applied: {failed} fails together with {whose}"
+    failed = [verdict.check for verdict in latest.verdicts if verdict.blocks]
+    refused = f"not applied: {', '.join(failed)} fails together with {whose}"
+    if failing.issuperset(failed):
+        refused += ", and without the plan as well"
     plan.advance(Happening.REFUSED, refused=None if is_passed else refused)
     return is_passed
+
+
+async def _check(run: Run, workshop: Workshop, plan: PlanRun, history: History) -> Attempt:
+    """Run every validation on the candidate, as a chapter of its own."""
+    plan.open_chapter(history)
+    await check_candidate(run, workshop, plan)
+    latest = plan.history.latest
+    plan.close_chapter()
+    return latest
+
+
+def _proven(plan: PlanRun) -> frozenset[str]:
+    """Return the tests that passed on the candidate as it is now."""
+    attempts = (a for chapter in plan.progress.chapters for a in chapter.history.attempts)
+    verdicts = (v for a in attempts if a.candidate == plan.candidate for v in a.verdicts)
+    cases = (item for verdict in verdicts for item in verdict.cases.items())
+    return frozenset(case for case, outcome in cases if outcome is Outcome.PASSED)
 
 
 def _leave(context: PlanContext, base: str, candidate: str) -> str:
@@ -282,6 +318,8 @@ class Applied:
     renewed: tuple[str, str] | None = None
     #: The same, to be validated before it is applied.
     merged: tuple[str, str] | None = None
+    #: What the user has changed since the plan began, where it was merged.
+    files: tuple[str, ...] = ()
 
 
 def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
@@ -296,8 +334,9 @@ def _apply(context: PlanContext, base: str, candidate: str) -> Applied:
         emit(ApplyRefused(why=applied))
         return Applied(time.time(), applied)
     if applied is not None:
-        emit(ApplyRenewed(files=readable(sandbox.changed(base, applied[0]))))
-        return Applied(time.time(), merged=applied)
+        files = readable(sandbox.changed(base, applied[0]))
+        emit(ApplyRenewed(files=files))
+        return Applied(time.time(), merged=applied, files=files)
     emit(PlanApplied(files=readable(sandbox.changed(base, candidate))))
     return Applied(time.time())
 

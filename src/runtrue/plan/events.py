@@ -20,9 +20,13 @@ class StrategizeFinished(Event):
 
 
 class BaselineStarted(Event):
-    """The required validations are run before the first step."""
+    """The required validations are run before the first step.
+
+    Or on the user's files `alone`, when they fail together with the plan's change.
+    """
 
     validations: tuple[str, ...]
+    alone: bool = False
 
 
 class BaselineFinished(Event):
@@ -33,6 +37,7 @@ class BaselineFinished(Event):
 
     failed: dict[str, int]
     cut_off: tuple[str, ...] = ()
+    alone: bool = False
 
 
 class PlanAmended(Event):

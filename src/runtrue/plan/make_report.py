@@ -49,6 +49,7 @@ def report_of(
     passed = [one for one in histories if one.attempts and one.latest.passed]
     sure = filter(None, (confidence_in(one, one.latest) for one in passed))
     least = min(sure, key=lambda one: one.value, default=None)
+    target = plan.target
     return PlanReport(
         status=_status(position.state),
         run_id=plan.run_id,
@@ -94,6 +95,7 @@ def report_of(
         applied=position.state is PlanState.APPLIED,
         committed=plan.committed,
         refused=progress.refused,
+        refused_branch=target.branch or target.onto if target and progress.refused else None,
         sandbox=plan.sandbox,
         isolation=Isolation(request.isolation).record,
         candidate=plan.candidate or None,

@@ -22,6 +22,7 @@ from runtrue.loop import (
 from runtrue.plan.context import PlanRun
 from runtrue.plan.progress import DELETED, Progress, StepState
 from runtrue.plan.states import Happening, PlanState
+from runtrue.plan.step_run import StepRun
 from runtrue.plan.strategy import Strategy
 
 
@@ -80,7 +81,7 @@ def pick_next(plan: PlanRun, policy: Policy) -> Next:
     return Next.VALIDATE if is_kept else Next.STEP
 
 
-def is_result_kept(plan: PlanRun) -> bool:
+def is_result_kept(plan: StepRun) -> bool:
     """True if the current step was done, and what it did is in the candidate."""
     step_id = plan.progress.step
     results = [r for r in plan.progress.results if r.step == step_id and not r.undone]

@@ -24,11 +24,12 @@ from runtrue.loop import (
     repair,
     take_back,
 )
-from runtrue.plan.context import PlanRun
 from runtrue.plan.events import FixSucceeded
 from runtrue.plan.progress import StepState
 from runtrue.plan.revise import Revised, adopt_revision, keep_edits, revise
 from runtrue.plan.seams import Strategist
+from runtrue.plan.step_run import StepRun
+from runtrue.plan.strategists import BoundsStrategist
 
 #: How many findings an event shows.
 _SHOWN = 5
@@ -44,24 +45,28 @@ class Validated(StrEnum):
 
 
 class FixThenRevalidateOrchestrator:
-    """Validates, fixes and revises, with one strategist; the workshop's checks are validations."""
+    """Validates, fixes and revises, with one strategist; the workshop's checks are validations.
+
+    Without a strategist, a revision can only allow the files that turned out to be needed.
+    """
 
     def __init__(
         self,
         workshop: Workshop,
-        strategist: Strategist,
+        strategist: Strategist | None = None,
         *,
         instruction: str,
         approves_revisions: bool = False,
     ) -> None:
         self._workshop = workshop
-        self._strategist = strategist
+        self._strategist = strategist or BoundsStrategist()
         self._instruction = instruction
         self._approves = approves_revisions
 
-    async def revalidate(self, run: Run, plan: PlanRun, *, is_checked: bool = False) -> Validated:
+    async def revalidate(self, run: Run, plan: StepRun, *, is_checked: bool = False) -> Validated:
         """Repair the candidate within the bounds, revise the strategy, or stop.
 
+        After a revision, begin with the next step of `plan`: it is one of the new ones.
         `is_checked` says that the history ends with verdicts on the candidate already.
         """
         while True:
@@ -100,7 +105,7 @@ class FixThenRevalidateOrchestrator:
         return Validated.STOPPED
 
 
-def _finish_step(plan: PlanRun) -> None:
+def _finish_step(plan: StepRun) -> None:
     """Note that the step is done, and on which candidate each validation has passed."""
     history, step_id = plan.history, plan.progress.step
     proved = {v.check: history.latest.candidate for v in history.latest.verdicts if v.passed}
@@ -109,7 +114,7 @@ def _finish_step(plan: PlanRun) -> None:
     plan.advance(proved={**plan.progress.proved, **proved}, findings=(), spent=history.spent)
 
 
-async def report_decision(run: Run, plan: PlanRun, decision: Decision) -> None:
+async def report_decision(run: Run, plan: StepRun, decision: Decision) -> None:
     """Emit that fixes have succeeded, or that no more are tried."""
     history = plan.history
     event: type[FixSucceeded | FixExhausted]

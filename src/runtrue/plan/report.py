@@ -184,6 +184,8 @@ class PlanReport:
     #: The branch and the commit that it became, where that was wanted.
     committed: CommitResult | None = None
     refused: str | None = None
+    #: The branch that it was not committed to, where that was refused.
+    refused_branch: str | None = None
     sandbox: str | None = None
     isolation: IsolationRecord | None = None
     candidate: str | None = None

@@ -32,7 +32,6 @@ from runtrue.loop import (
     matches,
 )
 from runtrue.plan.answers import answer_text
-from runtrue.plan.context import PlanRun
 from runtrue.plan.events import StrategyRevised, StrategyRevisionStarted
 from runtrue.plan.next_step import is_result_kept
 from runtrue.plan.progress import (
@@ -46,6 +45,7 @@ from runtrue.plan.progress import (
 )
 from runtrue.plan.seams import Strategist, Strategized, StrategyTask, least
 from runtrue.plan.states import Happening
+from runtrue.plan.step_run import StepRun
 from runtrue.plan.strategy import Actor, Step, Strategy
 
 #: How many findings are noted with a revision.
@@ -88,7 +88,7 @@ async def revise(
     run: Run,
     workshop: Workshop,
     strategist: Strategist,
-    plan: PlanRun,
+    plan: StepRun,
     *,
     instruction: str,
     approves: bool,
@@ -117,7 +117,7 @@ async def revise(
     return await _ask_approval(run, plan, plan.revision)
 
 
-def _inputs(plan: PlanRun, workshop: Workshop) -> ReviseInputs:
+def _inputs(plan: StepRun, workshop: Workshop) -> ReviseInputs:
     progress, history, decision = plan.progress, plan.history, plan.last_decision
     step, bounds = affected(progress, history)
     needed = seen_from(plan.prefix, history.needed)
@@ -137,7 +137,7 @@ def _inputs(plan: PlanRun, workshop: Workshop) -> ReviseInputs:
     )
 
 
-async def _ask_approval(run: Run, plan: PlanRun, proposed: Proposed) -> Revised:
+async def _ask_approval(run: Run, plan: StepRun, proposed: Proposed) -> Revised:
     """Ask whether the strategy may be changed so; anything but a yes is guidance."""
     answer = await run.ask(
         "approve_revision",
@@ -161,7 +161,7 @@ async def _ask_approval(run: Run, plan: PlanRun, proposed: Proposed) -> Revised:
     return Revised.REFUSED
 
 
-async def keep_edits(run: Run, workshop: Workshop, plan: PlanRun) -> bool:
+async def keep_edits(run: Run, workshop: Workshop, plan: StepRun) -> bool:
     """Take the files as those who approved have left them; True if they have edited them."""
     before = plan.candidate
     plan.candidate = await run.step("keep_edits", partial(_edited, workshop), before)
@@ -172,7 +172,7 @@ def _edited(workshop: Workshop, candidate: str) -> str:
     return guard_edit(workshop.sandbox, candidate, PERSON).candidate
 
 
-def adopt_revision(plan: PlanRun, *, is_edited: bool = False) -> None:
+def adopt_revision(plan: StepRun, *, is_edited: bool = False) -> None:
     """Put the new steps in the place of the old ones: they are to be done next.
 
     What a command did is undone first: run again on its own result, it would do it twice. Not where

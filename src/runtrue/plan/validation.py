@@ -65,14 +65,19 @@ def checks_of(
 
 
 async def baseline_verdicts(
-    request: PlanRequest, sandbox: TreeSandbox, redact: Redactor, candidate: str
+    request: PlanRequest,
+    sandbox: TreeSandbox,
+    redact: Redactor,
+    candidate: str,
+    alone: bool = False,
 ) -> BaselineVerdicts:
-    """Run the required validations before the first step, for at most half of the plan's time.
+    """Run the required validations without the plan's change, for at most half of its time.
 
-    What is cut off then says nothing about what was before.
+    That is before the first step, or on the user's files `alone` when the plan is applied. What is
+    cut off then says nothing about what was before.
     """
     checks = [check for check in checks_of(request, sandbox) if check.mode is Mode.REQUIRED]
-    emit(BaselineStarted(validations=tuple(check.name for check in checks)))
+    emit(BaselineStarted(validations=tuple(check.name for check in checks), alone=alone))
     verdicts, cut_off = [], []
     started = time.monotonic()
     for check in checks:
@@ -85,7 +90,7 @@ async def baseline_verdicts(
         else:
             verdicts.append(redacted_verdict(verdict, redact))
     failed = {v.check: len(v.findings) for v in verdicts if not v.passed}
-    emit(BaselineFinished(failed=failed, cut_off=tuple(cut_off)))
+    emit(BaselineFinished(failed=failed, cut_off=tuple(cut_off), alone=alone))
     return BaselineVerdicts(verdicts=tuple(verdicts), seconds=time.monotonic() - started)
 
 

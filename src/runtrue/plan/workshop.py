@@ -11,11 +11,14 @@ from runtrue.plan.baseline import BaselineComparison
 from runtrue.plan.context import PlanContext, PlanRun
 from runtrue.plan.diagnosis import PlanAnalyst
 from runtrue.plan.plan import PlanRequest
-from runtrue.plan.validation import checks_of, concerns, test_checks
+from runtrue.plan.validation import Compare, checks_of, concerns, test_checks
 
 
-def workshop_of(context: PlanContext, plan: PlanRun) -> Workshop:
-    """Return what validates and fixes the candidates of a plan."""
+def workshop_of(context: PlanContext, plan: PlanRun, compare: Compare | None = None) -> Workshop:
+    """Return what validates and fixes the candidates of a plan.
+
+    Verdicts are compared with the baseline, unless `compare` does that with something else.
+    """
     request = context.request
     fixers = FixerSettings(
         order=(*(["command"] if _has_fixing_command(plan) else []), *request.order),
@@ -32,7 +35,9 @@ def workshop_of(context: PlanContext, plan: PlanRun) -> Workshop:
     )
     return Workshop(
         sandbox=context.sandbox,
-        checks=checks_of(request, context.sandbox, BaselineComparison(plan, context.sandbox)),
+        checks=checks_of(
+            request, context.sandbox, compare or BaselineComparison(plan, context.sandbox)
+        ),
         ladder=make_ladder(fixers),
         policy=policy_of(request),
         analyst=PlanAnalyst(),

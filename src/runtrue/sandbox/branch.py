@@ -73,12 +73,14 @@ def changed_since_head(top: Path, files: Iterable[str]) -> list[str]:
     return sorted(set(files) & (changed | set(others) | set(staged)))
 
 
-def tree_at(users: Tree, top: Path, commit: str, files: Iterable[str]) -> str:
+def tree_at(users: Tree, top: Path, commit: str, base: str, files: Iterable[str]) -> str:
     """Return the state of a commit, with `files` as they would be in a working tree.
 
-    Line ends may be others there than in the repository, by an attribute or a setting.
+    Line ends may be others there than in the repository, by an attribute or a setting, or since
+    the file in the state `base` was not made by git: then they are as they are there.
     """
     names = set(files)
+    in_base = set(users.git("ls-tree", "-r", "-z", "--name-only", base).split("\0"))
     users.begin_with(commit)
     with TemporaryDirectory(dir=users.index.parent) as directory, _index(top, commit) as index:
         known = set(run_git("ls-files", "-z", cwd=top, env=index).split("\0")) & names
@@ -91,10 +93,29 @@ def tree_at(users: Tree, top: Path, commit: str, files: Iterable[str]) -> str:
             mode = _modes(top, file, index)
             if path.is_symlink() or not path.is_file():
                 continue
+            if file in in_base and _has_crlf(users.content(file, base), path, top, file, index):
+                path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
             sha = users.git("hash-object", "-w", "--no-filters", str(path)).strip()
             entries.append(f"{mode} {sha}\t{file}\0")
     users.begin_with_entries("".join(entries))
     return users.git("write-tree").strip()
+
+
+def _has_crlf(
+    base: bytes, checked_out: Path, top: Path, file: str, index: Mapping[str, str]
+) -> bool:
+    """True if git stores a file without the line ends that it has in `base`, and only there."""
+    lines = base.count(b"\n")
+    if not lines or base.count(b"\r\n") != lines or b"\r\n" in checked_out.read_bytes():
+        return False
+    with TemporaryDirectory(dir=checked_out.parent) as directory:
+        content = Path(directory, "content")
+        content.write_bytes(base)
+        forms = (("--no-filters",), (f"--path={file}",))
+        as_is, stored = (
+            run_git("hash-object", *form, str(content), cwd=top, env=index) for form in forms
+        )
+    return as_is != stored
 
 
 def commit_change(tree: Tree, top: Path, parent: str, states: tuple[str, str], message: str) -> str:

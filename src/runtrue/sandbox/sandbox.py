@@ -355,7 +355,7 @@ class GitSandbox(TreeSandbox):
         """
         users = self._users
         files = users.changed(base, candidate)
-        found = tree_at(users, self.top, commit, files)
+        found = tree_at(users, self.top, commit, base, files)
         try:
             merged = merge_trees(users, base, found, candidate)
         except MergeConflict as conflict:

@@ -45,6 +45,7 @@ def test_what_it_takes_and_gives() -> None:
     assert {name: schema.get("default") for name, schema in interface.params.items()} == {
         **{"command": None, "stdin": None, "cwd": None, "env": None},
         **{"timeout": 30, "ignore_errors": False, "strip_newline": True, "raw": False},
+        "max_bytes": 10_485_760,
     }
     assert {name: output.type for name, output in interface.outputs.items()} == {
         **{"stdout": "string", "stderr": "string", "exit_code": "integer or null"},
@@ -370,9 +371,10 @@ def test_an_output_that_had_to_be_cut_is_a_failure(
     )
     assert (failed.category, failed.data) == ("output_limit", {"exit_code": 0})
     assert failed.message == (
-        f"printed more than 10 MB to {stream}, of which the first and the last 32 kB are kept; "
-        "let it write to a file, or print less"
+        f"printed more than 10485760 bytes to {stream}, of which the first and the last 32 kB are "
+        "kept; raise max_bytes to accept it, or let it write to a file"
     )
+    assert failed.sample == "x" * 2_000
     assert len(failed.outputs[stream]) < 100_000
     assert "10934464 bytes left out" in failed.outputs[stream]
 
@@ -380,6 +382,17 @@ def test_an_output_that_had_to_be_cut_is_a_failure(
 def test_all_of_a_large_output_is_kept(tmp_path: Path) -> None:
     outputs = run(tmp_path, "head -c 10000000 /dev/zero | tr '\\0' x")
     assert outputs["stdout"] == "x" * 10_000_000
+
+
+@pytest.mark.parametrize(("limit", "is_kept"), [(11, True), (10, False), (9, False)])
+def test_a_larger_output_is_accepted_where_max_bytes_says_so(
+    limit: int, is_kept: bool, tmp_path: Path
+) -> None:
+    command = "printf 12345678901"
+    if is_kept:
+        assert run(tmp_path, command, max_bytes=limit)["stdout"] == "12345678901"
+    else:
+        assert fail(tmp_path, command, max_bytes=limit).category == "output_limit"
 
 
 def test_a_directory_that_cannot_be_entered_is_the_environments_fault(tmp_path: Path) -> None:

@@ -75,12 +75,13 @@ class PlanNarrator(RepairNarrator):
                 self._attempt = "validating" if event.number == 1 else "validating again"
                 line(self._attempt, "bold")
             case BaselineStarted():
-                self._attempt = "before the first step"
+                self._attempt = _baseline(event.alone)
             case BaselineFinished():
+                when = _baseline(event.alone)
                 for name, count in event.failed.items():
-                    line(f"{name} fails before the first step ({counted(count, 'finding')})", "dim")
+                    line(f"{name} fails {when} ({counted(count, 'finding')})", "dim")
                 for name in event.cut_off:
-                    line(f"{name} was cut off before the first step, after half of max_time", "red")
+                    line(f"{name} was cut off {when}, after half of max_time", "red")
             case StrategizeStarted():
                 doing(f"{event.by} is planning the strategy")
             case StrategizeFinished(failure=None):
@@ -133,6 +134,11 @@ class PlanNarrator(RepairNarrator):
                 line(f"applied: {', '.join(event.files) or 'nothing to change'}", "green")
             case _:
                 super().__call__(event)
+
+
+def _baseline(alone: bool) -> str:
+    """Return when the required validations are run without the plan's change."""
+    return "without the plan as well" if alone else "before the first step"
 
 
 def _step_text(event: StepDone) -> str:

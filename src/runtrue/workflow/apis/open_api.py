@@ -136,7 +136,7 @@ async def _get(address: str, limits: ExchangeLimits) -> tuple[int, bytes]:
         answer = await exchange(client, request, limits)
     if not answer.complete:
         raise ApiError(f"{address} is larger than {_MAX_BYTES // 1_000_000} MB")
-    return answer.status, answer.body
+    return answer.status, bytes(answer.body)
 
 
 def _text(content: bytes, name: str) -> str:

@@ -33,7 +33,7 @@ from runtrue.workflow.templates import (
 if TYPE_CHECKING:
     from runtrue.workflow.context import Context
 
-#: What is kept of each output; a command that prints more has failed.
+#: What is kept of each output unless `max_bytes` says more; a command that prints more has failed.
 LARGEST_OUTPUT = 10 * 1024 * 1024
 #: What is shown at each end of an output that was too large.
 SHOWN_OF_TOO_LARGE = 32 * 1024
@@ -71,6 +71,9 @@ class ShellParams:
     ] = field(default_factory=dict)
     timeout: Annotated[float, Meta(description="Seconds that it may take", gt=0, le=86_400)] = 30
     ignore_errors: Annotated[bool, Meta(description="Continue whatever its exit code is")] = False
+    max_bytes: Annotated[
+        int, Meta(gt=0, description="The largest output to accept, of stdout and of stderr")
+    ] = LARGEST_OUTPUT
     strip_newline: Annotated[bool, Meta(description="Drop newlines at the end of stdout")] = True
     raw: Annotated[
         bool,
@@ -201,7 +204,7 @@ class ShellNode(WorkflowNode[Command]):
                 env=environment,
                 timeout=given.timeout,
                 stdin=None if given.stdin is None else _as_input(given.stdin),
-                keep=LARGEST_OUTPUT // 2,
+                keep=(given.max_bytes + 1) // 2,
                 confinement=confinement_for(context, context.directory, directory),
             )
         except OSError as error:
@@ -326,7 +329,12 @@ def _cannot_start(error: OSError, directory: Path) -> NodeFailed:
 
 
 def _result(ended: process.Ended, params: ShellParams) -> Result:
-    cut = [name for name in ("stdout", "stderr") if getattr(ended, name).dropped]
+    streams = {"stdout": ended.stdout, "stderr": ended.stderr}
+    cut = [
+        name
+        for name, captured in streams.items()
+        if captured.dropped or len(captured.head) + len(captured.tail) > params.max_bytes
+    ]
     stdout, stdout_is_binary = _decoded(ended.stdout)
     stderr, stderr_is_binary = _decoded(ended.stderr)
     if params.strip_newline and not stdout_is_binary:
@@ -347,11 +355,11 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
         raise _failed(message, "timeout", Fault.ENVIRONMENT, outputs)
     if cut:
         message = (
-            f"printed more than {LARGEST_OUTPUT // 1024**2} MB to {' and '.join(cut)}, of which "
-            f"the first and the last {SHOWN_OF_TOO_LARGE // 1024} kB are kept; let it write to a "
-            "file, or print less"
+            f"printed more than {params.max_bytes} bytes to {' and '.join(cut)}, of which the "
+            f"first and the last {SHOWN_OF_TOO_LARGE // 1024} kB are kept; raise max_bytes to "
+            "accept it, or let it write to a file"
         )
-        raise _failed(message, "output_limit", Fault.CANDIDATE, outputs)
+        raise _failed(message, "output_limit", Fault.CANDIDATE, outputs, shown=cut[0])
     if code == 0 or params.ignore_errors:
         return Result(outputs)
     said = "" if stderr_is_binary else _last_line(stderr)
@@ -385,6 +393,8 @@ def _last_line(text: str) -> str:
     return lines[-1].strip()[:LONGEST_LINE] if lines else ""
 
 
-def _failed(message: str, category: str, fault: Fault, outputs: dict[str, Any]) -> NodeFailed:
-    sample, data = outputs["stderr"][-2_000:] or None, {"exit_code": outputs["exit_code"]}
+def _failed(
+    message: str, category: str, fault: Fault, outputs: dict[str, Any], shown: str = "stderr"
+) -> NodeFailed:
+    sample, data = outputs[shown][-2_000:] or None, {"exit_code": outputs["exit_code"]}
     return failure(message, category, outputs, fault=fault, sample=sample, data=data)
