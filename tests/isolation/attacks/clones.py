@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -165,3 +166,22 @@ def outvoted_config(arena: Arena) -> None:
     assert "ignored, because you require more isolation: lets commands write" in done.stderr
     assert not (arena.root / "reached").exists()
     assert json.loads(done.stdout)["isolation"]["level"] == arena.level.value
+
+
+@CLONES("having what starts commands obey variables of a check", CONFINED)
+def variables_of_check(arena: Arena) -> None:
+    # With these, each program writes a file next to the mark, whatever it is.
+    loaded = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(arena.root / "obeyed")}
+    path = f"{arena.root}/clone/bin:{os.defpath}"
+    table = ", ".join(f'{name} = "{value}"' for name, value in {**loaded, "PATH": path}.items())
+    program = f'#!/bin/sh\ntouch {arena.root}/obeyed\nexec "/usr/bin/${{0##*/}}" "$@"\n'
+    names = ("sh", "bwrap", "prlimit", "env", "git", "unshare", "setpriv")
+    files: dict[str, str | bytes] = {f"bin/{name}": program for name in names}
+    files["runtrue.toml"] = f'[checks.variables]\ncommand = "/bin/true"\nenv = {{ {table} }}\n'
+    project = _clone(arena, files)
+    for name in names:
+        (project / "bin" / name).chmod(0o755)
+    done = arena.runtrue("fix", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "variables passes" in done.stdout
+    assert not list(arena.root.glob("obeyed*"))
