@@ -174,10 +174,9 @@ def _wrapper(view: View, holder: _Holder) -> Iterator[str]:
 
 def _mounts(view: View, holder: _Holder) -> Iterator[str]:
     """Return the mounts from the outside to the inside: paths within others come later."""
-    home = Path(view.environment["HOME"])
     ways = [
         *((Path(path), ("--bind", str(view.temporary), path)) for path in _TEMPORARY),
-        (home, ("--bind", str(view.home), str(home))),
+        *((home, ("--bind", str(view.home), str(home))) for home in view.homes),
         *((path, ("--ro-bind-try", str(path), str(path))) for path in (*view.tools, *view.read)),
         *((path, holder.bind("--bind", path)) for path in view.write),
         *((path, holder.bind("--ro-bind", path)) for path in view.read_only),
