@@ -553,7 +553,9 @@ def test_an_api_document_that_repeats_or_nests_without_end_is_read_all_the_same(
     machine: Machine, tmp_path: Path
 ) -> None:
     last = {"S20": {"type": "object", "properties": {"q": {"type": "string"}}}}
-    schemas = {f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 8} for n in range(20)}
+    schemas = {
+        f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 8} for n in range(20)
+    }
     body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
     said = {"operationId": "a", "requestBody": body, "responses": {"200": {"description": "fine"}}}
     repeats = _document("http://127.0.0.1:9", components={"schemas": {**schemas, **last}})

@@ -188,13 +188,15 @@ def variables_of_check(arena: Arena) -> None:
 
 
 #: It says so if it sees the user's key, in words that are not in the command.
-_LOOKS = "for one in id_rsa {home}/.ssh/id_rsa; do test -e $one && echo REACH''ED $one; done; exit 1"
+_LOOKS = (
+    "for one in id_rsa {home}/.ssh/id_rsa; do test -e $one && echo REACH''ED $one; done; exit 1"
+)
 
 
 def _sees_nothing(arena: Arena, project: Path, env: dict[str, str]) -> None:
     table = ", ".join(f'{name} = "{value}"' for name, value in env.items())
     looks = _LOOKS.format(home=arena.home)
-    text = f"[checks.looks]\ncommand = \"\"\"sh -c '{looks}'\"\"\"\nenv = {{ {table} }}\n"
+    text = f'[checks.looks]\ncommand = """sh -c \'{looks}\'"""\nenv = {{ {table} }}\n'
     (project / "runtrue.toml").write_text(text.replace("''", '\\"\\"'))
     done = arena.runtrue("fix", "--json", cwd=project, RUNTRUE_SEARCH_SECONDS="1")
     assert done.returncode == 1, done.stderr
