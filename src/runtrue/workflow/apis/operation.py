@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from runtrue.workflow.apis.document import ApiDocument, Data, Located
 from runtrue.workflow.apis.schemas import SchemaWriter
