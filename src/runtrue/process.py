@@ -30,6 +30,7 @@ from runtrue.confinement import Confinement, Exceeded, Start
 from runtrue.usage import exceeded
 
 __all__ = [
+    "COMMAND",
     "MARK",
     "Captured",
     "Ended",
@@ -45,7 +46,7 @@ __all__ = [
 MARK = "RUNTRUE_RUN"
 #: The variable that marks every process of one command. A run's mark would not do here: its next
 #: command may already be running when this one is cleared away.
-_COMMAND = "RUNTRUE_COMMAND"
+COMMAND = "RUNTRUE_COMMAND"
 
 _GUARDIAN = Path(__file__).with_name("_guardian.py")
 _GRACE_SECONDS = 2.0
@@ -108,9 +109,9 @@ async def run(
     """
     started = time.monotonic()
     name = uuid.uuid4().hex
-    mark = f"{_COMMAND}={name}"
+    mark = f"{COMMAND}={name}"
     stdout, stderr = _HeadAndTail(keep), _HeadAndTail(keep)
-    async with confined(confinement, argv, cwd, {**env, _COMMAND: name}) as start:
+    async with confined(confinement, argv, cwd, {**env, COMMAND: name}) as start:
         # The guardian hears of it before it starts: this process may die at any moment.
         with _Guardian.instance().watching(mark) as started_as:
             with _as_input(stdin) as source:
@@ -200,7 +201,7 @@ def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
     to lead a process group.
     """
     name = uuid.uuid4().hex
-    mark = f"{_COMMAND}={name}"
+    mark = f"{COMMAND}={name}"
     groups: list[int] = []
     with _Guardian.instance().watching(mark) as started_as:
 
@@ -209,7 +210,7 @@ def watch_group() -> Iterator[tuple[dict[str, str], Callable[[int], None]]]:
             started_as(group)
 
         try:
-            yield {_COMMAND: name}, started
+            yield {COMMAND: name}, started
         finally:
             for group in groups:
                 kill_group(group)

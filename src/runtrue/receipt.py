@@ -150,7 +150,7 @@ def read_receipt(file: Path) -> Receipt:
         statement = msgspec.json.decode(file.read_bytes())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{file} is not a receipt: it is not JSON ({error})") from error
     return _from_statement(statement, file)
 

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestFormParams, ElicitResult, TextContent
 
-from tests.cli.conftest import Machine, MakeProject
+from tests.cli.conftest import Machine, MakeProject, write
 
 #: More than anything takes that ends at all.
 LIMIT = 300.0
@@ -334,3 +334,49 @@ def test_no_argument_leads_out_of_the_roots(machine: Machine, tmp_path: Path) ->
         assert "the password" not in str(done)
 
     serve(machine, root, use)
+
+
+WRITES = """
+nodes:
+  - {id: r, type: read-file, params: {file_path: notes.txt}}
+  - {id: w, type: write-file, params: {file_path: out.txt, content: "${r.content}"}}
+"""
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("answer", ["yes", "no"])
+def test_a_person_agrees_to_a_workflow_file_that_a_model_chose(
+    mode: Any, answer: str, machine: Machine, tmp_path: Path
+) -> None:
+    write(tmp_path / "root", {"w.yaml": WRITES, "notes.txt": "hello"})
+    person = Person(answer=answer)
+
+    async def use(client: Client) -> None:
+        done = await client.call_tool("run_workflow", {"workflow": "w.yaml"})
+        assert done.is_error == (answer == "no")
+
+    serve(machine, tmp_path / "root", use, mode=mode, elicitation_callback=person)
+    (asked,) = person.asked
+    assert "The workflow file w.yaml would:" in asked.message
+    assert "out.txt" in asked.message
+    assert "notes.txt" not in asked.message
+    assert (tmp_path / "root" / "out.txt").exists() == (answer == "yes")
+
+
+def test_without_a_person_to_ask_a_workflow_file_changes_nothing(
+    machine: Machine, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    write(root, {"w.yaml": WRITES, "notes.txt": "hello"})
+
+    async def use(client: Client) -> None:
+        refused = await client.call_tool("run_workflow", {"workflow": "w.yaml"})
+        assert refused.is_error
+        assert "the person runs: runtrue run w.yaml" in said(refused)
+        assert not (root / "out.txt").exists()
+        machine.runtrue("workflow", "save", "w.yaml", "--name", "mine", cwd=root)
+        saved = await client.call_tool("run_workflow", {"workflow": "mine"})
+        assert not saved.is_error, "a saved one was somebody's choice"
+
+    serve(machine, root, use)
+    assert (root / "out.txt").exists()

@@ -122,6 +122,20 @@ def test_a_rerun_runs_the_checks_of_the_project_and_not_those_of_the_receipt(
     assert not list(project.rglob("owned"))
 
 
+def test_after_a_rerun_only_what_it_proved_is_shown(
+    machine: Machine, project: Path, tmp_path: Path
+) -> None:
+    text = json.loads(receipt_file(machine).read_text())
+    claimed = text["predicate"]["runtrue"]
+    claimed["checks"].append({**claimed["checks"][0], "name": "penetration test", "command": ""})
+    forged = tmp_path / "forged.json"
+    forged.write_text(json.dumps(text).replace(claimed["run_id"], "0" * 8))
+    seen = machine.runtrue("receipt", "verify", forged, cwd=project)
+    assert (seen.code, "penetration test" in seen.out) == (1, True)
+    done = machine.runtrue("receipt", "verify", forged, "--rerun", cwd=project)
+    assert (done.code, "penetration test" in done.out) == (0, False)
+
+
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
 def test_a_signature_of_somebody_known_confirms_it(
     machine: Machine, project: Path, tmp_path: Path
@@ -151,6 +165,7 @@ def test_a_signature_of_somebody_known_confirms_it(
     [
         ("{", "it is not JSON"),
         ("[]", "is not a receipt"),
+        ("[" * 50_000, "it is not JSON"),
         ('{"_type": "x", "predicateType": "y"}', "about something else"),
     ],
 )

@@ -44,7 +44,10 @@ def _of_all() -> Iterator[str]:
     judge = [*test_judge.SILENT, *test_judge.SEEN]
     others = [*test_judge_of_others.ATTACKS, *test_judge_of_others.FORGERIES]
     spellings = [f"the key of a home, by {name}" for name in test_workflow_files.SPELLINGS]
-    yield from _listed("Files of workflows", "A plan does not read or change", spellings)
+    data = [
+        f"a file outside of the directory, named by {name}" for name in test_workflow_files.DATA
+    ]
+    yield from _listed("Files of workflows", "A plan does not read or change", [*spellings, *data])
     effects = list(test_effects.ATTACKS)
     yield from _listed("Effects of plans", "Does not happen unless a person agrees", effects)
     yield from _listed("The judge", "A wrong candidate does not pass by", [*judge, *others])

@@ -44,17 +44,21 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_command_is_run_in_the_image_with_nothing_but_its_places(
-    engine: Path, tmp_path: Path
+    engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("GREETING", "hello")
     sandbox, other = tmp_path / "sandbox", tmp_path / "other"
     sandbox.mkdir()
     other.mkdir()
     isolation = Isolation(IsolationConfig(level="podman", image="known"))
     ended = asyncio.run(
         process.run(
-            ["sh", "-c", "echo $GREETING; exit 3"],
+            ["sh", "-c", "echo $GREETING $DOCKER_CONFIG; exit 3"],
             cwd=sandbox,
-            env={"GREETING": "hello", "PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+            env={
+                **{name: os.environ[name] for name in ("GREETING", "PATH")},
+                **{"HOME": str(tmp_path), "DOCKER_CONFIG": "/of/a/project"},
+            },
             timeout=60,
             confinement=isolation.box(write=(sandbox,), read=(other,)),
         )
@@ -72,6 +76,7 @@ def test_a_command_is_run_in_the_image_with_nothing_but_its_places(
         assert f" {words} " in f" {run} "
     assert "--env PATH" not in run
     assert "hello" not in run, "what a variable holds is not for everybody who lists processes"
+    assert " --env DOCKER_CONFIG=/of/a/project " in run, "and not for the engine's client to obey"
 
 
 @pytest.mark.parametrize(

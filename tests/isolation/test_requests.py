@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -508,3 +510,61 @@ def test_a_task_that_asks_for_metadata_is_run_once_and_left_to_a_person(machine:
     assert done.code == 1
     assert f"{METADATA} is a link-local address, which workflows may not reach" in done.said
     assert "run once" in done.said
+
+
+# -- documents of APIs ----------------------------------------------------------------------------
+
+
+def _document(server: str, **more: Any) -> dict[str, Any]:
+    answer = {"responses": {"200": {"description": "fine"}}}
+    paths = {"/a": {"get": {"operationId": "a", **answer}}}
+    return {"openapi": "3.0.0", "servers": [{"url": server}], "paths": paths, **more}
+
+
+def test_a_path_in_an_api_document_leads_to_no_other_server(
+    machine: Machine, tmp_path: Path
+) -> None:
+    said = {"operationId": "a", "responses": {"200": {"description": "fine"}}}
+    paths = {f"@{METADATA}/x": {"get": said}}
+    write(tmp_path, {"api.json": json.dumps({**_document("http://127.0.0.1:9"), "paths": paths})})
+    assert machine.runtrue("api", "add", "evil", tmp_path / "api.json").code == 0
+    workflow = {"nodes": [{"id": "a", "type": "api-evil-a"}]}
+    write(tmp_path, {"w.json": json.dumps(workflow)})
+    done = machine.runtrue("run", tmp_path / "w.json", "--dry-run")
+    assert f"GET http://127.0.0.1:9/@{METADATA}/x" in done.out
+
+
+@pytest.mark.parametrize("to", ["file:///etc/passwd", "../key", "link", "pipe", "http://10.0.0.1/"])
+def test_a_reference_in_an_api_document_reads_nothing_outside_of_its_folder(
+    machine: Machine, tmp_path: Path, to: str
+) -> None:
+    folder = tmp_path / "clone"
+    schemas = {"schemas": {"A": {"$ref": to}}}
+    text = json.dumps(_document("http://127.0.0.1:9", components=schemas))
+    write(tmp_path, {"key": "a: private\n", "clone/api.json": text})
+    (folder / "link").symlink_to(tmp_path / "key")
+    os.mkfifo(folder / "pipe")
+    done = machine.runtrue("api", "add", "evil", folder / "api.json")
+    assert done.code == 2
+    assert "bundle it first" in done.err or "is not a file" in done.err
+
+
+def test_an_api_document_that_repeats_or_nests_without_end_is_read_all_the_same(
+    machine: Machine, tmp_path: Path
+) -> None:
+    last = {"S20": {"type": "object", "properties": {"q": {"type": "string"}}}}
+    schemas = {
+        f"S{n}": {"allOf": [{"$ref": f"#/components/schemas/S{n + 1}"}] * 8} for n in range(20)
+    }
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/S0"}}}}
+    said = {"operationId": "a", "requestBody": body, "responses": {"200": {"description": "fine"}}}
+    repeats = _document("http://127.0.0.1:9", components={"schemas": {**schemas, **last}})
+    deep = '{"openapi": "3.0.0", "paths": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}"
+    write(
+        tmp_path,
+        {"api.json": json.dumps({**repeats, "paths": {"/a": {"post": said}}}), "deep.json": deep},
+    )
+    assert machine.runtrue("api", "add", "evil", tmp_path / "api.json").code == 0
+    assert "q (string)" in machine.runtrue("node", "show", "api-evil-a").out
+    done = machine.runtrue("api", "add", "deep", tmp_path / "deep.json")
+    assert (done.code, "nested too deeply" in done.err) == (2, True)

@@ -6,6 +6,7 @@ asked for or refused, and nothing of it happens.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Machine
+from tests.cli.conftest import Machine, write
 from tests.isolation.ordinary import ROOT, as_nobody
 from tests.models.openai_server import Call, OpenAIServer, openai_server
 from tests.planner.api import Api, api_fixture
@@ -55,6 +56,9 @@ SPELLINGS: dict[str, Spell] = {
     "a linked directory": _linked_directory,
     "a hard link": _hard_link,
 }
+
+#: Where an input may come from that no person typed.
+DATA = ("a row of --each", "piped input", "a default")
 
 
 @pytest.fixture
@@ -105,6 +109,24 @@ def test_a_file_of_the_home_is_not_changed_by(
     done = do(machine, openai_server, project, "say hello", node)
     assert done.code in (1, 3), done.said
     assert (machine.home / ".ssh" / "id_rsa").read_text() == SECRET
+
+
+@pytest.mark.parametrize("source", DATA)
+def test_data_does_not_name_a_file_as_a_person_does(
+    machine: Machine, project: Path, source: str
+) -> None:
+    key = machine.home / ".ssh" / "id_rsa"
+    write(project, {"rows.csv": f"path\n{key}\n", "w.json": json.dumps(_reads(key, source))})
+    words = ["--each", "rows.csv"] if source == "a row of --each" else []
+    done = machine.runtrue("run", "w.json", *words, cwd=project, stdin=str(key))
+    assert (done.code, SECRET in done.out) == (1, False)
+    assert "is outside of the working directory" in done.said
+
+
+def _reads(key: Path, source: str) -> dict[str, Any]:
+    declared = {"piped input": {"stdin": True}, "a default": {"default": str(key)}}.get(source, {})
+    read = {"id": "r", "type": "read-file", "params": {"file_path": "${path}"}}
+    return {"inputs": {"path": {"type": "str", **declared}}, "nodes": [read]}
 
 
 @pytest.mark.parametrize(

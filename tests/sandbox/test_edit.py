@@ -121,8 +121,8 @@ EDITS = {
         stays="shop/users.txt",
     ),
     "touches_git": Hostile(
-        # Hooks cannot be written at all where the box keeps them read-only.
-        "mkdir -p .git/hooks shop/.git; echo evil | tee .git/hooks/post-commit shop/.git/config || :",
+        # Some of it is refused already while it runs.
+        "mkdir -p shop/.git; echo evil | tee .git/hooks/post-commit shop/.git/config || true",
         bounded=Answer(),
     ),
     "deletes_a_file": Hostile(

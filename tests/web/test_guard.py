@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from runtrue.flow import Journal, RunState
 from runtrue.web import TrustedProxy
+from runtrue.web.guard import read_body
 from tests.web.site import HOST, TOKEN, Site, form_token, home_at, passed, send, waiting
 
 PAGES = ["/", "/runs", "/workflows", "/memory", "/metrics", "/nothing"]
@@ -203,3 +207,29 @@ class TestBehindAProxy:
     def test_the_header_means_nothing_without_the_option(self, site: Site) -> None:
         client = site.visitor(**{"x-forwarded-user": "ada", "x-runtrue-token": TOKEN})
         assert client.get("/").headers["location"] == "/login"
+
+
+def test_what_a_stranger_sends_is_not_read_further_than_a_token_goes() -> None:
+    asked = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": b"x" * 600, "more_body": True}
+
+    request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    assert asyncio.run(read_body(request, 1000)) is None
+    assert asked == 2
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "-1", "x"])
+def test_numbers_that_are_none_are_refused_in_a_sentence(
+    site: Site, journal: Journal, number: str
+) -> None:
+    run_id = waiting(journal, {"apply": True})
+    client = site.browser()
+    assert client.get(f"/runs/{run_id}/events", params={"after": number}).status_code == 400
+    answer = send(client, f"/runs/{run_id}/answer", {"seq": number, "choice": "yes"})
+    assert answer.status_code == 400
+    many = {str(field): "x" for field in range(2000)}
+    assert send(client, f"/runs/{run_id}/answer", many).status_code == 403

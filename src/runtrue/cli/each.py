@@ -51,7 +51,10 @@ def run_each(
             if both := sorted(given.keys() & row.inputs.keys()):
                 raise UsageError(f"the input {both[0]!r} is given twice")
             inputs = {**given, **row.inputs}
-            new = new_workflow_run(workflow, inputs, registry=registry, from_text=True)
+            # A file of rows is data: what it says is not what a person named.
+            new = new_workflow_run(
+                workflow, inputs, registry=registry, from_text=True, names_files=given
+            )
         except (InputError, UsageError) as error:
             problems.append(f"line {row.line}: {'; '.join(str(error).splitlines())}")
             if len(problems) > _MOST_PROBLEMS:

@@ -133,7 +133,7 @@ def verify(
         print_json(result)
     else:
         echo(f"receipt of {found.receipt.kind} {result.run_id}: {result.standing}: {result.why}")
-        for line in list(_lines(found.receipt))[1:]:
+        for line in list(_lines(result.receipt))[1:]:
             echo(f"  {line}")
     return 0 if result.standing is ReceiptState.HOLDS else 1
 
@@ -245,6 +245,8 @@ def _verify(
         passes = again.state is RunState.PASSED
         standing = ReceiptState.HOLDS if passes else ReceiptState.REFUTED
         why = f"proven again by run {again.id}" if passes else f"run {again.id} does not pass"
+        # What the file claims beyond that, nobody has proven.
+        proven = (passes and again.result_as(CodeReport).receipt) or proven
     elif origin is None:
         standing, why = ReceiptState.UNCONFIRMED, "no run here and no signature; use --rerun"
     else:
@@ -254,7 +256,7 @@ def _verify(
         status="passed" if standing is ReceiptState.HOLDS else "failed",
         standing=standing,
         why=why,
-        run_id=proven.run_id,
+        run_id=found.receipt.run_id,
         origin=origin,
         tree_now=tree,
         changed=changed,

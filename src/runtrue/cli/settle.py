@@ -51,5 +51,5 @@ class CutOffChoice:
             return {}
         try:
             return msgspec.json.decode(self.result, type=dict[str, Any])
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise UsageError(f"--result must be a JSON object of outputs: {error}") from error

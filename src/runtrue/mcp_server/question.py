@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,7 @@ _REPORTS: dict[str, type[CodeReport | TaskReport | PlanReport]] = {
 class PersonQuestion:
     """A question of a run. Without `answers`, any text is one."""
 
+    #: Of a run that has not begun: a digest of the question.
     run_id: str
     message: str
     answers: tuple[str, ...] = ()
@@ -61,6 +63,19 @@ def question_in(document: dict[str, Any]) -> PersonQuestion | None:
     answers = _answers(report)
     approves = bool(answers) or isinstance(report, PlanReport | TaskReport)
     return PersonQuestion(report.run_id, visible("\n".join(lines)), answers, approves)
+
+
+def question_of_file(file: str, effects: list[dict[str, Any]]) -> PersonQuestion | None:
+    """Return what a person has to agree to before a workflow file runs; None if it only reads.
+
+    Nobody has chosen the file but a model, and it may have come with a clone.
+    """
+    texts = [f"- {one['text']} ({one['node']})" for one in effects if one["kind"] != "read"]
+    if not texts:
+        return None
+    message = "\n".join([f"The workflow file {file} would:", *texts, "Go ahead?"])
+    digest = hashlib.sha256(message.encode("utf-8", "surrogateescape")).hexdigest()
+    return PersonQuestion(digest, visible(message), ("yes", "no"), approves=True)
 
 
 def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:

@@ -45,9 +45,16 @@ from runtrue import __version__
 from runtrue.errors import RuntrueError
 from runtrue.foreign_text import visible_name
 from runtrue.mcp_server.command import PrintedResult, run_command
-from runtrue.mcp_server.question import PersonQuestion, question_in
+from runtrue.mcp_server.question import PersonQuestion, question_in, question_of_file
 from runtrue.mcp_server.service import Service
-from runtrue.mcp_server.tools import TOOLS, AnswerInput, ToolInput, describe, read_input
+from runtrue.mcp_server.tools import (
+    TOOLS,
+    AnswerInput,
+    RunWorkflowInput,
+    ToolInput,
+    describe,
+    read_input,
+)
 from runtrue.mcp_server.workflow_tools import read_workflow_input, workflow_tools
 
 _Context = ServerRequestContext[Any, Any]
@@ -116,7 +123,13 @@ class _Handlers:
             directory = self.service.directory(given.path)
             if given.file is not None:
                 self.service.demand_inside(given.file, directory)
-            if params.request_state is not None:
+            if isinstance(given, RunWorkflowInput) and self.service.is_file(
+                given.workflow, directory
+            ):
+                refused = await self._refusal_of_file(context, params, given, directory)
+                if refused is not None:
+                    return refused
+            elif params.request_state is not None:
                 answer = _answer_in(params)
                 if answer is None:  # the person does not want to answer now
                     words = ["runs", "show", "--", params.request_state]
@@ -144,6 +157,33 @@ class _Handlers:
                 words = AnswerInput(run_id=asked.run_id, answer=answer).words()
         except RuntrueError as error:
             return _error(str(error))
+
+    async def _refusal_of_file(
+        self,
+        context: _Context,
+        params: CallToolRequestParams,
+        given: RunWorkflowInput,
+        directory: Path,
+    ) -> CallToolResult | InputRequiredResult | None:
+        """Ask a person to agree to a workflow file; None if it may run."""
+        looked = await self._run(context, given.words_to_look(), directory)
+        if looked.document is None or looked.exit_code != 0:
+            return _error(looked.error)
+        asked = question_of_file(given.workflow, looked.document["effects"])
+        if asked is None:
+            return None
+        if params.request_state is not None:
+            answer = _answer_in(params) if params.request_state == asked.run_id else None
+        elif not context.session.check_client_capability(_CAN_ASK):
+            return _error(
+                f"{asked.message}\nOnly a person can agree to that, and this client cannot ask "
+                f"one; the person runs: runtrue run {visible_name(given.workflow)}"
+            )
+        elif context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return _input_required(asked)
+        else:
+            answer = _answer_of(await context.session.elicit_form(asked.message, asked.form))
+        return None if answer == "yes" else _error("nothing was run: the person did not agree")
 
     async def _put_to_person(
         self, context: _Context, asked: PersonQuestion, given: AnswerInput, directory: Path

@@ -52,12 +52,8 @@ class Service:
 
         Also by a link; a name that is no file is left to the command.
         """
-        if "\0" in file or len(file) > _LONGEST:
-            return
-        path = directory / Path(file)
-        is_path = "/" in file or path.suffix in _SUFFIXES
         try:
-            found = path.resolve() if is_path or path.exists() else directory
+            found = (directory / file).resolve() if self.is_file(file, directory) else directory
         except (OSError, RuntimeError):
             return
         if not any(found.is_relative_to(root) for root in self.roots):
@@ -65,6 +61,16 @@ class Service:
                 f"{visible_name(file)} is outside of the directories that this server may use; "
                 "start it with --root DIR to add one"
             )
+
+    def is_file(self, name: str, directory: Path) -> bool:
+        """True for a name that `runtrue run` would take for a file, and not for a saved one."""
+        if "\0" in name or len(name) > _LONGEST:
+            return False
+        path = directory / name
+        try:
+            return "/" in name or path.suffix in _SUFFIXES or path.exists()
+        except OSError:
+            return False
 
     @property
     def environment(self) -> dict[str, str]:

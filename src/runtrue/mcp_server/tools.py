@@ -119,7 +119,10 @@ class DoInput(ToolInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunWorkflowInput(ToolInput):
-    """Run a saved workflow, or one from a file, with these inputs; nothing is repaired."""
+    """Run a saved workflow, or one from a file, with these inputs; nothing is repaired.
+
+    What a file would do, other than to read files, is put to a person first.
+    """
 
     name = "run_workflow"
     title = "Run a workflow"
@@ -133,6 +136,10 @@ class RunWorkflowInput(ToolInput):
     def words(self) -> list[str]:
         """Return the command, without the program and `--json`."""
         return ["run", "--", self.workflow, *_pairs(self.inputs)]
+
+    def words_to_look(self) -> list[str]:
+        """Return the command that only shows what it would do."""
+        return ["run", "--dry-run", *self.words()[1:]]
 
     @property
     def file(self) -> str | None:

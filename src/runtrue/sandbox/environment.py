@@ -169,7 +169,11 @@ def _import_paths(environment: Mapping[str, str], own: tuple[str, ...]) -> list[
         if _is_below(place, own) or _is_below(os.path.realpath(found), own):
             written = list(_editable_paths(Path(place)))
             # What came with the project may name any place of the user's.
-            return [one for one in written if _is_below(one, own) or not _is_tracked(Path(place))]
+            return [
+                one
+                for one in written
+                if _is_below(one, own) or (_holds_modules(one) and not _is_tracked(Path(place)))
+            ]
         try:
             return list(json.loads(_output_of(found, _EDITABLE, environment)))
         except ValueError:  # it prints something else as well
@@ -212,6 +216,15 @@ def _editable_paths(environment: Path) -> Iterator[str]:
             places += [Path(place).parent for place in _mapping(file.read_text(errors="replace"))]
         found = [os.path.realpath(place) for place in places if os.path.exists(place)]  # noqa: PTH110
         yield from (place for place in found if not _is_below(place, (installed,)))
+
+
+def _holds_modules(place: str) -> bool:
+    """True for a directory that Python code is imported from, except the home and those above."""
+    home = os.path.realpath(Path.home())
+    if _is_below(home, (place,)):
+        return False
+    found = Path(place)
+    return any(next(found.glob(one), None) for one in ("*.py", "*/__init__.py", "*/*.py"))
 
 
 def _mapping(finder: str) -> list[str]:

@@ -47,8 +47,7 @@ def copy_extras(users: Tree, sandbox: Path, copies: Path) -> Extras:
             continue
         try:
             copy.parent.mkdir(parents=True, exist_ok=True)
-            if _is_installed(source):
-                installed = source.resolve()
+            if installed := installed_at(source):
                 linked.append(str(installed))
                 if source.name == _MODULES:
                     installed = _modules(installed, home / "modules" / name, users, sandbox)
@@ -151,11 +150,21 @@ def _usable(names: list[str], directory: Path, home: Path) -> list[str]:
     ]
 
 
-def _is_installed(path: Path) -> bool:
-    """Return whether to link a path; a package may be called `venv`, too."""
-    if path.name == "venv":
-        return any((path / sign).exists() for sign in ("pyvenv.cfg", "conda-meta"))
-    return path.name in INSTALLED
+def installed_at(path: Path) -> Path | None:
+    """Return the directory of installed things that a path is or leads to; None if it is no such.
+
+    A link may have come with the project, and lead to anything of the user's.
+    """
+    if path.name not in INSTALLED:
+        return None
+    found = path.resolve()
+    is_environment = any((found / sign).exists() for sign in ("pyvenv.cfg", "conda-meta"))
+    if path.name == _MODULES:
+        is_it = not path.is_symlink() or found.name == _MODULES
+    else:
+        # A package may be called `venv`, too.
+        is_it = is_environment or (path.name != "venv" and not path.is_symlink())
+    return found if is_it else None
 
 
 def _empty_directories(top: Path, name: str) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from runtrue.confinement import Confinement
 from runtrue.errors import SandboxError
 from runtrue.sandbox.base import TreeSandbox
-from runtrue.sandbox.extras import Extras
+from runtrue.sandbox.extras import Extras, installed_at
 from runtrue.sandbox.git import INSTALLED, Tree
 from runtrue.sandbox.git_command import run_git
 from runtrue.sandbox.isolation import environment_paths, git_paths
@@ -42,8 +42,8 @@ class UsersTree(TreeSandbox):
     def _environments(self) -> Iterator[str]:
         """Return the targets of the project's virtual environments, while they are the user's."""
         for name in INSTALLED:
-            if (place := self._project / name).is_dir():
-                yield from map(str, environment_paths(place.resolve()))
+            if (place := self._project / name).is_dir() and (found := installed_at(place)):
+                yield from map(str, (found, *environment_paths(found)))
 
     @property
     def directory(self) -> Path:

@@ -197,7 +197,7 @@ class GitSandbox(TreeSandbox):
     def _linked(self, extras: Extras) -> Iterator[str]:
         """Return the targets of extras that are links, with the base of virtual environments."""
         for path in extras.linked:
-            yield from map(str, environment_paths(Path(path)))
+            yield from map(str, (path, *environment_paths(Path(path))))
 
     def remove(self) -> None:
         """Remove the sandbox and all it contains. An interrupted apply is undone."""

@@ -166,10 +166,10 @@ def _paths(form: Form) -> Iterator[tuple[str, str]]:
 
 
 def _number(form: Form, name: str) -> int:
-    try:
-        return int((form.get(name) or [""])[0])
-    except ValueError:
-        raise UsageError(f"the form has no number {name!r}; reload the page") from None
+    given = (form.get(name) or [""])[0]
+    if not given.isdecimal() or len(given) > 9:
+        raise UsageError(f"the form has no number {name!r}; reload the page")
+    return int(given)
 
 
 def _back(path: str) -> RedirectResponse:

@@ -14,13 +14,16 @@ from starlette.staticfiles import StaticFiles
 
 from runtrue.errors import RuntrueError, UnknownRun, UsageError
 from runtrue.web.actions import Actions
-from runtrue.web.guard import Access, PageGuard
+from runtrue.web.guard import Access, PageGuard, read_body
 from runtrue.web.launch import Launcher
 from runtrue.web.live import LiveUpdates
 from runtrue.web.looks import Looks
 from runtrue.web.page import Pages
 from runtrue.web.service import WebService
 from runtrue.web.workflow_pages import WorkflowPages
+
+#: Nobody was let in yet who sends it.
+_LONGEST_LOGIN = 1000
 
 
 def make_app(
@@ -44,7 +47,7 @@ def make_app(
     async def login(request: Request) -> Response:
         token = request.query_params.get("token", "")
         if request.method == "POST":
-            body = (await request.body())[:1000].decode("utf-8", "replace")
+            body = await read_body(request, _LONGEST_LOGIN) or ""
             token = body.partition("token=")[2].partition("&")[0].strip()
         if not token:
             return pages.page(request, "login.html", wrong=False)

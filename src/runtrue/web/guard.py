@@ -194,13 +194,22 @@ async def read_form(
     request: Request, session: BrowserSession | None
 ) -> dict[str, list[str]] | None:
     """Return the fields of a form; None for one that is not from a page of this session."""
+    body = await read_body(request, _LARGEST_FORM)
+    if body is None or session is None:
+        return None
+    try:
+        form = parse_qs(body, keep_blank_values=True, max_num_fields=1000)
+    except ValueError:  # more fields than any of ours has
+        return None
+    given = form.get("form_token", [""])[0]
+    return form if hmac.compare_digest(given.encode(), session.form_token.encode()) else None
+
+
+async def read_body(request: Request, most: int) -> str | None:
+    """Return what a browser sends; None if it is larger than anything of ours."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _LARGEST_FORM:
+        if len(body) > most:
             return None
-    form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=1000)
-    given = form.get("form_token", [""])[0]
-    if session is None or not hmac.compare_digest(given.encode(), session.form_token.encode()):
-        return None
-    return form
+    return body.decode("utf-8", "replace")

@@ -32,6 +32,8 @@ _PAGE = 50
 _MOST_WAITING = 100
 _MOST_REMEMBERED = 200
 _MOST_EVENTS = 1_000
+#: Digits in the number of an event.
+_LONGEST_NUMBER = 11
 #: Seconds for which what `doctor` and `metrics` found is shown again.
 _FRESH = 60.0
 KINDS = ("fix", "code", "gate", "plan", "do", "workflow")
@@ -196,10 +198,10 @@ class Looks:
 
     def events(self, request: Request) -> Response:
         """List all events of a run, page by page."""
-        try:
-            after = max(0, int(request.query_params.get("after", "0")))
-        except ValueError:
-            raise UsageError("`after` is the number of an event") from None
+        given = request.query_params.get("after", "0")
+        if not given.isdecimal() or len(given) > _LONGEST_NUMBER:
+            raise UsageError("`after` is the number of an event")
+        after = int(given)
         with self._service.journal() as journal:
             run = journal.find(request.path_params["run_id"])
             found = journal.timed_events(run.id, after=after, limit=_MOST_EVENTS)
@@ -233,7 +235,7 @@ class Looks:
         """Stream what is new in a run, or in all of them."""
         run_id = request.query_params.get("run") or None
         begin = request.headers.get("last-event-id") or request.query_params.get("after", "0")
-        after = int(begin) if begin.isdecimal() and len(begin) < 12 else 0
+        after = int(begin) if begin.isdecimal() and len(begin) <= _LONGEST_NUMBER else 0
         return StreamingResponse(
             self._live.follow(run_id, after),
             media_type="text/event-stream",

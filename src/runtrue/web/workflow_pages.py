@@ -250,7 +250,7 @@ class WorkflowPages:
 
 def _edited(request: Request, form: Form) -> tuple[str, str, int]:
     based_on = (form.get("based_on") or ["0"])[0]
-    if not based_on.isdecimal():
+    if not based_on.isdecimal() or len(based_on) > 9:
         raise UsageError("the form has no version; reload the page")
     text = (form.get("text") or [""])[0].replace("\r\n", "\n")
     return request.path_params["name"], text, int(based_on)

@@ -7,7 +7,7 @@ the first failure that no edge handles, with everything that came before it.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -193,8 +193,12 @@ def new_workflow_run(
     stdin: str | None = None,
     from_text: bool = False,
     is_typed: bool = False,
+    names_files: Collection[str] | None = None,
 ) -> NewWorkflowRun:
-    """Return what `start_workflow` records. Raises `InvalidWorkflow` or `InputError`."""
+    """Return what `start_workflow` records. Raises `InvalidWorkflow` or `InputError`.
+
+    `names_files` are the given inputs that a person wrote; by default all of them.
+    """
     workflow, parsed = checked(ir, registry)
     inputs = prepare_inputs(parsed.inputs, given, stdin=stdin, from_text=from_text)
     sealed = redact_workflow(workflow, parsed, inputs, registry)
@@ -204,7 +208,7 @@ def new_workflow_run(
         directory=str(registry.directory),
         ir=sealed.ir,
         inputs=sealed.inputs,
-        given=tuple(given),
+        given=tuple(given if names_files is None else names_files),
         is_typed=is_typed,
     )
     return NewWorkflowRun(

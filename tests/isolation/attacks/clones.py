@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -165,3 +166,78 @@ def outvoted_config(arena: Arena) -> None:
     assert "ignored, because you require more isolation: lets commands write" in done.stderr
     assert not (arena.root / "reached").exists()
     assert json.loads(done.stdout)["isolation"]["level"] == arena.level.value
+
+
+@CLONES("having what starts commands obey variables of a check", CONFINED)
+def variables_of_check(arena: Arena) -> None:
+    # With these, each program writes a file next to the mark, whatever it is.
+    loaded = {"LD_DEBUG": "libs", "LD_DEBUG_OUTPUT": str(arena.root / "obeyed")}
+    path = f"{arena.root}/clone/bin:{os.defpath}"
+    table = ", ".join(f'{name} = "{value}"' for name, value in {**loaded, "PATH": path}.items())
+    program = f'#!/bin/sh\ntouch {arena.root}/obeyed\nexec "/usr/bin/${{0##*/}}" "$@"\n'
+    names = ("sh", "bwrap", "prlimit", "env", "git", "unshare", "setpriv")
+    files: dict[str, str | bytes] = {f"bin/{name}": program for name in names}
+    files["runtrue.toml"] = f'[checks.variables]\ncommand = "/bin/true"\nenv = {{ {table} }}\n'
+    project = _clone(arena, files)
+    for name in names:
+        (project / "bin" / name).chmod(0o755)
+    done = arena.runtrue("fix", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "variables passes" in done.stdout
+    assert not list(arena.root.glob("obeyed*"))
+
+
+#: It says so if it sees the user's key, in words that are not in the command.
+_LOOKS = (
+    "for one in id_rsa {home}/.ssh/id_rsa; do test -e $one && echo REACH''ED $one; done; exit 1"
+)
+
+
+def _sees_nothing(arena: Arena, project: Path, env: dict[str, str]) -> None:
+    table = ", ".join(f'{name} = "{value}"' for name, value in env.items())
+    looks = _LOOKS.format(home=arena.home)
+    text = f'[checks.looks]\ncommand = """sh -c \'{looks}\'"""\nenv = {{ {table} }}\n'
+    (project / "runtrue.toml").write_text(text.replace("''", '\\"\\"'))
+    done = arena.runtrue("fix", "--json", cwd=project, RUNTRUE_SEARCH_SECONDS="1")
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["attempts"][0]["verdicts"][0]["exit_code"] == 1
+
+
+@CLONES("seeing the user's files as tools that variables of a check name", CONFINED)
+def files_as_tools(arena: Arena) -> None:
+    project, keys = _clone(arena, {"e/pyvenv.cfg": ""}), str(arena.home / ".ssh")
+    (project / "e" / "bin").symlink_to(keys)
+    for env in (
+        {"GOROOT": keys, "JAVA_HOME": keys, "VIRTUAL_ENV": keys, "CONDA_PREFIX": keys},
+        {"PYTHONPATH": keys, "NODE_PATH": keys, "PATH": f"{keys}:{os.defpath}"},
+        {"HOME": "/var", "PATH": f"{arena.home}:{os.defpath}", "GOROOT": str(arena.home)},
+        {"PATH": f"{project}/e/bin:{os.defpath}"},
+    ):
+        _sees_nothing(arena, project, env)
+
+
+@CLONES("seeing the user's files as what is installed in the project, by links", CONFINED)
+def files_as_installed(arena: Arena) -> None:
+    key = arena.home / ".ssh" / "id_rsa"
+    project = _clone(arena, {".gitignore": ".venv\nvenv\nnode_modules\n"})
+    for name in (".venv", "venv", "node_modules"):
+        (project / name).symlink_to(key.parent)
+    _sees_nothing(arena, project, {})
+    (project / ".venv").unlink()
+    (project / ".venv" / "bin").mkdir(parents=True)
+    (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    for name in ("python", "python3"):
+        (project / ".venv" / "bin" / name).symlink_to(key)
+    _sees_nothing(arena, project, {})
+
+
+@CLONES("seeing the user's files as an import path of an environment in the project", CONFINED)
+def files_as_import_path(arena: Arena) -> None:
+    project = _clone(arena, {".gitignore": ".venv\n"})
+    packages = project / ".venv" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "x.pth").write_text(f"{arena.home}/.ssh\n{arena.home}\n")
+    (project / ".venv" / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (project / ".venv" / "bin").mkdir()
+    (project / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    _sees_nothing(arena, project, {})

@@ -23,7 +23,10 @@ class Arranged:
 def own_program() -> list[str]:
     """This very installation, as the words of a command."""
     beside = Path(sys.executable).with_name("runtrue")
-    return [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", "runtrue"]
+    if os.access(beside, os.X_OK):
+        return [str(beside)]
+    # Without -P, Python itself imports from the directory that it is started in: a project's.
+    return [sys.executable, "-P", "-m", "runtrue"]
 
 
 def shared_program() -> list[str]:

@@ -31,6 +31,7 @@ from runtrue.sandbox.isolation.visible_paths import (
 LEVEL = "RUNTRUE_ISOLATION"
 #: Names further paths that may be written.
 WRITE = "RUNTRUE_ISOLATION_WRITE"
+_SYSTEM = tuple(map(Path, SYSTEM))
 _CONFIG, _LIMITS = IsolationConfig(), ResourceLimits()
 #: Tests make commits, for which git wants to know by whom: not by the user.
 _GITCONFIG = "[user]\n\tname = runtrue\n\temail = runtrue@localhost\n"
@@ -63,8 +64,14 @@ class View:
     #: Paths in all of these that must not be seen.
     hidden: tuple[Path, ...]
     limits: ResourceLimits
-    #: Use the user's own network in path of none.
+    #: Use the user's own network in place of none.
     open_network: bool = False
+
+    @property
+    def homes(self) -> tuple[Path, ...]:
+        """The directories that `home` replaces: a check may say that its HOME is another one."""
+        own, users = Path(self.environment["HOME"]), Path.home()
+        return (own, users) if users != own and is_within(users, _SYSTEM) else (own,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +160,7 @@ class Box:
         read_only = tuple(path for path in self.read_only if is_visible(path))
         # Sockets of the user's programs are there only for those who name them.
         named = {path.resolve() for path in (*self.read, *self.write)}
-        around = (*map(Path, SYSTEM), *tools(env, write), *named)
+        around = (*_SYSTEM, *tools(env, write), *named)
         sockets = (path for path in sockets_within(around) if path not in named)
         hidden = (*(path for path in self.hidden if is_visible(path)), *sockets)
         for path in (*read_only, *hidden):
@@ -173,7 +180,7 @@ class Box:
             write.append(cache)
         users = Path(environment["HOME"])
         # A link among programs may lead to a directory that is not shown; not so a candidate's own.
-        is_shown = is_within(program, write) or is_within(program.resolve(), map(Path, SYSTEM))
+        is_shown = is_within(program, write) or is_within(program.resolve(), _SYSTEM)
         own = () if is_shown else (program,)
         read = [
             path

@@ -9,13 +9,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from runtrue.confinement import ResourceLimits, Start
+from runtrue.process import COMMAND, MARK
 from runtrue.sandbox.isolation._scope import scopes_sockets
 from runtrue.sandbox.isolation.box import View
 from runtrue.sandbox.isolation.cgroup import counted
@@ -75,7 +76,9 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
         os.set_blocking(status, False)
         passed = {"--json-status-fd": status_writer}
         if code is not None:
-            passed["--seccomp"] = _readable(stack, code)
+            passed["--seccomp"] = _memory(stack, code)
+        launcher = _launcher_environment(view.environment)
+        passed["--args"] = _memory(stack, _variables(launcher, view.environment))
         group = stack.enter_context(counted(view.limits))
         if group is not None:
             passed["--block-fd"], release = _pipe(stack)
@@ -92,12 +95,34 @@ async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
             wrapper = ("prlimit", "--core=1:1", *wrapper)
         yield Start(
             argv=wrapper if group is None else group.joining_all(wrapper, release),
-            env={"TMPDIR": "/tmp", **view.environment},  # noqa: S108 - it is the command's own
+            env=launcher,
             pass_fds=(*passed.values(), *held),
             tells_signals=True,
             began=lambda: _ENDED in _read(status),
             exceeded=(lambda: None) if group is None else group.exceeded,
         )
+
+
+def _launcher_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of what starts bubblewrap, outside of the box.
+
+    Not the command's: they may come from a project, and name libraries to load or programs to run.
+    But those by which a command's processes are found.
+    """
+    ours = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+    marks = {name: environment[name] for name in (MARK, COMMAND) if name in environment}
+    return {**ours, **marks}
+
+
+def _variables(launcher: Mapping[str, str], environment: Mapping[str, str]) -> bytes:
+    """Return the options that give a command its variables.
+
+    They are read from a descriptor: anyone may read arguments, and some variables are secret.
+    """
+    command = {"TMPDIR": "/tmp", **environment}  # noqa: S108 - it is the command's own
+    gone = [("--unsetenv", name) for name in launcher.keys() - command.keys()]
+    options = [*gone, *(("--setenv", name, value) for name, value in command.items())]
+    return b"".join(os.fsencode(word) + b"\0" for option in options for word in option)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +174,9 @@ def _wrapper(view: View, holder: _Holder) -> Iterator[str]:
 
 def _mounts(view: View, holder: _Holder) -> Iterator[str]:
     """Return the mounts from the outside to the inside: paths within others come later."""
-    home = Path(view.environment["HOME"])
     ways = [
         *((Path(path), ("--bind", str(view.temporary), path)) for path in _TEMPORARY),
-        (home, ("--bind", str(view.home), str(home))),
+        *((home, ("--bind", str(view.home), str(home))) for home in view.homes),
         *((path, ("--ro-bind-try", str(path), str(path))) for path in (*view.tools, *view.read)),
         *((path, holder.bind("--bind", path)) for path in view.write),
         *((path, holder.bind("--ro-bind", path)) for path in view.read_only),
@@ -266,11 +290,11 @@ def _pipe(stack: ExitStack) -> tuple[int, int]:
     return ends
 
 
-def _readable(stack: ExitStack, data: bytes) -> int:
-    reader, writer = os.pipe()
-    stack.callback(os.close, reader)
-    try:
-        os.write(writer, data)
-    finally:
-        os.close(writer)
-    return reader
+def _memory(stack: ExitStack, data: bytes) -> int:
+    """Return a descriptor to read data of any length from."""
+    descriptor = os.memfd_create("bwrap")
+    stack.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from runtrue.confinement import Start
+from runtrue.process import COMMAND, MARK
 from runtrue.sandbox.isolation.box import View
 
 _SECONDS = 30
@@ -47,8 +48,8 @@ async def starting(
     try:
         yield Start(
             argv=(engine, "run", "--name", name, *_options(engine, view), image, *argv),
-            # What the client itself needs to find its engine, and what the command gets.
-            env={**os.environ, **view.environment, "PATH": os.environ.get("PATH", os.defpath)},
+            # Nothing of the command's: the client runs outside of the box, and obeys variables.
+            env={**os.environ, **_marks(view)},
             tells_signals=True,
         )
     finally:
@@ -75,4 +76,12 @@ def _options(engine: str, view: View) -> Iterator[str]:
     for path in (*view.read, *view.read_only):
         yield from ("--volume", f"{path}:{path}:ro")
     for name in view.environment.keys() - _OF_THE_IMAGE:
-        yield from ("--env", name)
+        value = view.environment[name]
+        # What the user has set may be secret, and arguments can be read by anyone.
+        is_users = os.environ.get(name) == value or name in _marks(view)
+        yield from ("--env", name if is_users else f"{name}={value}")
+
+
+def _marks(view: View) -> dict[str, str]:
+    """Return the variables by which the processes of a command are found."""
+    return {name: value for name, value in view.environment.items() if name in (MARK, COMMAND)}

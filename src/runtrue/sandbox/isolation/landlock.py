@@ -94,7 +94,10 @@ class Cell:
             read_only=view.read_only,
             is_restored=view.is_restored,
             hidden=(*private_paths(), *view.hidden),
-            binds=((view.home, home), *((view.temporary, place) for place in _TEMPORARY)),
+            binds=(
+                *((view.home, place) for place in view.homes),
+                *((view.temporary, place) for place in _TEMPORARY),
+            ),
             environment_apart={"TMPDIR": str(_TEMPORARY[0])},
             # As a plain process, it finds all that is in the user's home anyway.
             environment_together=(

@@ -56,6 +56,7 @@ _OBEYED = (
 )
 #: Signs that the directory above a `bin` is a whole environment.
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
+_INTERPRETERS = ("python", "pypy", "graalpy", "node")
 
 
 @cache
@@ -116,16 +117,20 @@ def _is_private(entry: os.DirEntry[str], *, is_directory: bool) -> bool:
 def tools(environment: Mapping[str, str], write: Sequence[Path] = ()) -> tuple[Path, ...]:
     """Return the paths of the tools that commands with this environment may need.
 
-    Of those within `write`, only an environment that is no link: a candidate may have made a link.
+    Of what the user's own variables do not name, only environments: other paths may be the choice
+    of a project. Of those within `write`, none that is a link: a candidate may have made it.
     """
     variables = {name: environment[name] for name in ("HOME",) if name in environment}
-    inside: list[Path] = []
+    others: list[Path] = []
     for name in ("PATH", "NODE_PATH", "PYTHONPATH", *_VARIABLES):
-        paths = environment.get(name, "").split(os.pathsep)
-        within = [path for path in paths if path and is_within(Path(path), write)]
-        variables[name] = os.pathsep.join(path for path in paths if path not in within)
-        inside += map(Path, within if name == "PATH" else ())
-    return (*_tools(tuple(variables.items())), *_environments(inside))
+        users = os.environ.get(name, "").split(os.pathsep)
+        paths = list(filter(None, environment.get(name, "").split(os.pathsep)))
+        own = [path for path in paths if path in users and not is_within(Path(path), write)]
+        variables[name] = os.pathsep.join(own)
+        if name in ("PATH", "VIRTUAL_ENV"):
+            places = [Path(path) for path in paths if path not in own]
+            others += places if name == "VIRTUAL_ENV" else [place.parent for place in places]
+    return (*_tools(tuple(variables.items())), *_environments(others, write))
 
 
 def is_within(path: Path, paths: Iterable[Path]) -> bool:
@@ -181,11 +186,11 @@ def open_inside(path: Path, root: Path) -> int:
     return opened
 
 
-def _environments(programs: Iterable[Path]) -> Iterator[Path]:
-    """Return the environments of some directories of programs, except links."""
-    for path in (directory.parent for directory in programs):
-        if any(is_visible(path / sign) for sign in _ENVIRONMENTS) and path.resolve() == path:
-            yield path
+def _environments(places: Iterable[Path], write: Sequence[Path]) -> Iterator[Path]:
+    """Return which of some places are environments, with what they are made of."""
+    for path in dict.fromkeys(places):
+        if path.resolve() == path or not is_within(path, write):
+            yield from environment_paths(path)
 
 
 @lru_cache(maxsize=64)
@@ -201,7 +206,7 @@ def _tools(variables: tuple[tuple[str, str], ...]) -> tuple[Path, ...]:
     found += [Path(sys.prefix), Path(sys.base_prefix), Path(runtrue.__file__).parent]
     for directory in filter(None, environment.get("PATH", "").split(os.pathsep)):
         found += _of_programs(Path(directory))
-    hidden = {home, home.parent, Path(home.anchor)}
+    hidden = {home, home.parent, *_around_home()}
     every = [path for path in dict.fromkeys(found) if path not in hidden and is_visible(path)]
     return tuple(path for path in every if not _is_shown(path, every, home))
 
@@ -227,22 +232,37 @@ def is_visible_in(path: Path, others: Iterable[Path], home: Path) -> bool:
 def _of_programs(directory: Path) -> Iterator[Path]:
     """Return a directory of programs, with what they need."""
     yield directory
-    if any(is_visible(directory.parent / sign) for sign in _ENVIRONMENTS):
-        yield from environment_paths(directory.parent)
+    yield from environment_paths(directory.parent)
     for name in ("python3", "python", "node"):
-        program = directory / name
-        if os.path.islink(program):  # noqa: PTH114 - never an error
-            # A link to an interpreter elsewhere, which has its library beside it.
-            yield program.resolve().parent.parent
+        # A link to an interpreter elsewhere, which has its library beside it.
+        if os.path.islink(directory / name):  # noqa: PTH114 - never an error
+            yield from _installation(directory / name)
 
 
 def environment_paths(environment: Path) -> Iterator[Path]:
-    """Return a virtual environment, with the interpreter that it is made of."""
+    """Return a virtual environment, with the interpreter that it is made of; nothing else."""
+    if not any(is_visible(environment / sign) for sign in _ENVIRONMENTS):
+        return
     yield environment
     for name in ("python3", "python"):
-        program = environment / "bin" / name
-        if is_visible(program):
-            yield program.resolve().parent.parent
+        yield from _installation(environment / "bin" / name)
+
+
+def _installation(program: Path) -> Iterator[Path]:
+    """Return where an interpreter is installed; nothing where a link leads to anything else."""
+    if not is_visible(program):
+        return
+    found = program.resolve()
+    base = found.parent.parent
+    is_one = found.name.startswith(_INTERPRETERS) and found.parent.name == "bin"
+    if is_one and base not in _around_home():
+        yield base
+
+
+def _around_home() -> set[Path]:
+    """Return the user's home and what is above it, which no tool makes visible as a whole."""
+    home = Path.home()
+    return {one for path in (home, home.resolve()) for one in (path, *path.parents)}
 
 
 def is_visible(path: Path) -> bool:

@@ -163,7 +163,7 @@ def read_api_text(text: str, name: str) -> Any:
         try:
             # Large ones are common, and this is ten times as quick as what also knows lines.
             return msgspec.json.decode(text)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             pass
     if text.lstrip()[:1] in {"{", "["}:
         return parse_document(text, name=name, format="json").data

@@ -94,6 +94,9 @@ def _file_fetch(folder: Path) -> Fetch:
         if parts.scheme != "file" or not path.resolve().is_relative_to(folder.resolve()):
             raise ApiError(f"it refers to {address}, which is not in {folder}: bundle it first")
         try:
+            # A pipe would be waited for.
+            if path.exists() and not path.is_file():
+                raise ApiError(f"{path} is not a file")
             with path.open("rb") as file:
                 content = file.read(_MAX_BYTES + 1)
         except OSError as error:

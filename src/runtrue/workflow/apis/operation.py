@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from runtrue.workflow.apis.document import ApiDocument, Data, Located
 from runtrue.workflow.apis.schemas import SchemaWriter
@@ -322,18 +322,29 @@ def _schema_of_content(data: Data) -> object:
     return media.get("schema") if isinstance(media, dict) else None
 
 
-def _members(part: Located, depth: int = 0) -> Iterator[tuple[str, Located]]:
+def _members(part: Located) -> Iterator[tuple[str, Located]]:
     """Yield the properties of an object, also those of what it is made of all of."""
-    properties = part.data.get("properties")
-    for name, one in properties.items() if isinstance(properties, dict) else ():
-        yield str(name), Located(one if isinstance(one, dict) else {}, part.resolver)
-    mixed: Any = part.data.get("allOf")
-    for one in mixed if isinstance(mixed, list) and depth < 10 else ():
-        yield from _members(part.part(one), depth + 1)
+    for one in _made_of(part):
+        properties = one.data.get("properties")
+        for name, member in properties.items() if isinstance(properties, dict) else ():
+            yield str(name), Located(member if isinstance(member, dict) else {}, one.resolver)
 
 
-def _required(part: Located, depth: int = 0) -> Iterator[str]:
-    required, mixed = part.data.get("required"), part.data.get("allOf")
-    yield from (name for name in (required if isinstance(required, list) else ()))
-    for one in mixed if isinstance(mixed, list) and depth < 10 else ():
-        yield from _required(part.part(one), depth + 1)
+def _required(part: Located) -> Iterator[str]:
+    for one in _made_of(part):
+        required = one.data.get("required")
+        yield from required if isinstance(required, list) else ()
+
+
+def _made_of(part: Located) -> Iterator[Located]:
+    """Yield a schema and those that it is made of all of, each once however often it is named."""
+    waiting, seen = [part], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one.data) in seen:
+            continue
+        seen.add(id(one.data))
+        yield one
+        mixed = one.data.get("allOf")
+        parts = mixed if isinstance(mixed, list) else []
+        waiting += [one.part(inner) for inner in reversed(parts)]

@@ -96,7 +96,8 @@ def _url(operation: ApiOperation, arguments: Mapping[str, Any]) -> str:
                 )
             part = quote(_joined(value), safe=",")
         path = path.replace(f"{{{parameter.wire_name}}}", part)
-    url = f"{operation.base_url.rstrip('/')}{path}"
+    # A path that does not begin so could make the server the name of a user at another one.
+    url = f"{operation.base_url.rstrip('/')}/{path.removeprefix('/')}"
     return url if known else PartialText(url, known=False, secrets=())
 
 
