@@ -41,7 +41,7 @@ LEVELS: list[tuple[str, ...]] = [
     ("checks", "models", "memory"),
     ("gates", "escalation"),
     ("fixers",),
-    ("workflow", "run_context", "receipt"),
+    ("workflow", "run_context", "receipt", "travel"),
     ("planner", "code", "plan"),
     ("mcp_server", "web", "testing"),
     ("cli",),

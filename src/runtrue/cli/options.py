@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from runtrue.errors import UsageError
+
+if TYPE_CHECKING:
+    from runtrue.code import Apply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -97,6 +100,20 @@ def queued(command: _F) -> _F:
         help="Have a worker of this queue do it, and print the run's id.",
     )
     return queue(waits(command))
+
+
+def wanted_apply(*, apply: bool, may_ask: bool) -> Apply:
+    """Return whether a run applies its result. Workers do not have the user's files."""
+    from runtrue.code import Apply
+
+    if click.get_current_context().meta.get(QUEUE) is None:
+        return Apply.YES if apply else Apply.ASK if may_ask else Apply.NO
+    if apply:
+        raise UsageError(
+            "--queue and --apply exclude each other, since workers do not have your files: apply "
+            "the result with `runtrue runs apply RUN` when it has passed"
+        )
+    return Apply.NO
 
 
 def waits(command: _F) -> _F:

@@ -12,9 +12,9 @@ import msgspec
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
-from runtrue.cli.kinds import kind_of
+from runtrue.cli.run_files import forget_files, prepare_here
 from runtrue.cli.show import print_json
-from runtrue.errors import SandboxError, UsageError
+from runtrue.errors import UsageError
 from runtrue.flow import RunRow, Segment
 from runtrue.home import DATABASE, Home, shared_database
 
@@ -43,8 +43,8 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
     """Run what is queued on a shared database, until SIGTERM or SIGINT.
 
     Runs get on a queue with --queue of `do`, `fix`, `code`, `run` and `plan execute`. A worker that
-    has been silent for 5 seconds is lost: the others go on with its runs where they were. Workers
-    that fix code need the project and the same RUNTRUE_HOME, on a disk that they share.
+    has been silent for 5 seconds is lost: the others go on with its runs where they were. Projects
+    come from the database, with the files that git does not ignore; secrets are this machine's.
 
     \b
     Examples:
@@ -57,18 +57,7 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
     url, home = _url(), Home.find(Path.cwd())
 
     def prepare(run: RunRow, force: bool) -> Segment:
-        project = run.input.get("project")
-        if isinstance(project, str) and not Path(project).is_dir():
-            raise SandboxError(
-                f"{project} is not on this machine: a worker that fixes code needs the project "
-                "at the same path, on a disk that the machines share"
-            )
-        if project and run.fence > 1 and not home.sandbox(run.id).is_dir():
-            raise SandboxError(
-                f"the sandbox of run {run.id} is not in {home.path}: only a worker with the home "
-                "of the first one can go on with it"
-            )
-        return kind_of(run).prepare(run, home, {}, force=force)
+        return prepare_here(run, home, {}, force=force, is_worker=True)
 
     from runtrue.scale import Worker
 
@@ -78,7 +67,15 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
         with said:
             echo(text, err=True)
 
-    found = Worker(url, prepare, queue=queue, concurrency=concurrency, drain=drain, say=say)
+    found = Worker(
+        url,
+        prepare,
+        queue=queue,
+        concurrency=concurrency,
+        drain=drain,
+        say=say,
+        after=lambda run: forget_files(home, run),
+    )
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: found.stop())
     found.run()

@@ -82,6 +82,23 @@ MIGRATIONS = [
     ) STRICT, WITHOUT ROWID;
     CREATE UNIQUE INDEX children_by_run ON children (run_id);
     """,
+    # 5: workflows that run at times of the clock
+    """
+    CREATE TABLE schedules (
+        name     TEXT PRIMARY KEY,
+        cron     TEXT NOT NULL,
+        zone     TEXT NOT NULL,
+        queue    TEXT NOT NULL,
+        missed   TEXT NOT NULL,
+        paused   INTEGER NOT NULL,
+        kind     TEXT NOT NULL,
+        title    TEXT NOT NULL,
+        input    TEXT NOT NULL,
+        next_at  REAL NOT NULL,
+        last_at  REAL,
+        last_run TEXT
+    ) STRICT, WITHOUT ROWID;
+    """,
 ]
 
 

@@ -69,6 +69,29 @@ _SHARED = (
     """,
 )
 
+#: Files that runs need on other machines, by the hash of their content. Large ones may be elsewhere.
+_FILES = (
+    """
+    CREATE TABLE files (
+        hash    TEXT COLLATE "C" PRIMARY KEY,
+        size    BIGINT NOT NULL,
+        content BYTEA
+    )
+    """,
+    """
+    CREATE TABLE run_files (
+        run_id TEXT COLLATE "C" NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        name   TEXT COLLATE "C" NOT NULL,
+        hash   TEXT COLLATE "C" NOT NULL REFERENCES files (hash),
+        PRIMARY KEY (run_id, name)
+    )
+    """,
+    "CREATE INDEX run_files_by_name ON run_files (name)",
+    "CREATE INDEX run_files_by_hash ON run_files (hash)",
+)
+#: What a migration of the journal brings along here, by its number.
+_WITH_MIGRATION = {1: _SHARED, 5: _FILES}
+
 
 class PostgresDatabase:
     """The tables of the database at a URL, in its schema `runtrue`."""
@@ -211,8 +234,7 @@ def _migration(version: int) -> Iterator[str]:
     for statement in MIGRATIONS[version].split(";\n"):
         if statement.strip():
             yield _table(statement)
-    if version == 0:
-        yield from _SHARED
+    yield from _WITH_MIGRATION.get(version + 1, ())
     yield f"INSERT INTO migrations VALUES ({version + 1}, now())"  # a number of ours
 
 

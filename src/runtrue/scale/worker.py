@@ -53,6 +53,7 @@ class Worker:
         concurrency: int,
         drain: float,
         say: Callable[[str], None],
+        after: Callable[[RunRow], None] = lambda run: None,
     ) -> None:
         self.id = secrets.token_hex(4)
         self._url = url
@@ -61,6 +62,8 @@ class Worker:
         self._concurrency = concurrency
         self._drain = drain
         self._say = say
+        #: Is given each run as it is after its segment.
+        self._after = after
         self._owner = Owner.this_process()
         self._active: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Task[RunRow]]] = {}
         self._lock = threading.Lock()
@@ -134,6 +137,7 @@ class Worker:
             try:
                 with Journal(self._url) as journal:
                     self._drive(journal, run_id, force=force)
+                    self._after(journal.find(run_id))
                     self._end_parent(journal, run_id)
                 return
             except JournalError as error:
