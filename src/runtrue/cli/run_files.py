@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from runtrue.atomic_file import private_directory
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.show import counted
 from runtrue.errors import SandboxError, UsageError
 from runtrue.flow import Journal, RunRow, Segment, unpacked
 from runtrue.home import Home
+from runtrue.sandbox import remove
 
 T = TypeVar("T")
 #: How many files that were not sent a line names.
@@ -31,6 +33,8 @@ def prepare_here(
     def prepare(run: RunRow) -> Segment:
         return kind.prepare(run, home, secrets, force=force)
 
+    if is_worker:
+        run = _with_directory(run, home)
     if not isinstance(location, str) or not has_project(run):
         return prepare(run)
     from runtrue.travel import travelling
@@ -47,6 +51,20 @@ def prepare_here(
         lambda run: kind.sandbox(run, home),
         may_check_out=is_worker,
     )
+
+
+def _with_directory(run: RunRow, home: Home) -> RunRow:
+    """Return a run of a workflow with an empty directory to run in, if its own is not here."""
+    directory = run.input.get("directory")
+    if not isinstance(directory, str) or Path(directory).is_dir():
+        return run
+    place = _directory_of(run, home)
+    private_directory(place)
+    return replace(run, input={**run.input, "directory": str(place)})
+
+
+def _directory_of(run: RunRow, home: Home) -> Path:
+    return home.path / "directories" / run.id
 
 
 def has_project(run: RunRow) -> bool:
@@ -124,6 +142,8 @@ def bring_sandbox(journal: Journal, home: Home, run: RunRow, candidate: str | No
 
 def forget_files(home: Home, run: RunRow) -> None:
     """Drop what nobody needs any more of a run that is over."""
+    if run.is_over:
+        remove(_directory_of(run, home))
     location = home.journal
     if isinstance(location, str) and run.is_over and has_project(run):
         from runtrue.travel import files_of_run
