@@ -32,7 +32,7 @@ LEVELS: list[tuple[str, ...]] = [
         "telemetry",
     ),
     ("flow",),
-    ("loop", "record_format"),
+    ("loop", "record_format", "schedule"),
     ("trust",),
     ("config",),
     ("home",),

@@ -20,7 +20,7 @@ import msgspec
 from runtrue.atomic_file import private_directory, private_file, write_atomically
 from runtrue.config import users_shared_files
 from runtrue.errors import SandboxError
-from runtrue.flow import Journal, Outcome, PostgresDatabase, Run, RunRow, Segment
+from runtrue.flow import Outcome, PostgresDatabase, Run, RunRow, Segment
 from runtrue.home import Home
 from runtrue.sandbox import (
     GitSandbox,
@@ -81,9 +81,7 @@ class RunFiles:
 
     def send_project(self, users: GitSandbox) -> SentProject:
         """Send the user's files as they are; `users` is a sandbox to look at them from."""
-        sent, packs = users.packed_files(
-            lambda name: bool(self._table.known([f"{_OBJECT}{name}"]))
-        )
+        sent, packs = users.packed_files(lambda name: bool(self._table.known([f"{_OBJECT}{name}"])))
         files = {f"{_OBJECT}{name}": pack for name, pack in packs.items()}
         others = [f"{_OBJECT}{name}" for name in sent.objects if name not in packs]
         if not self._table.put_known(self._run_id, self._table.known(others)):
@@ -236,8 +234,6 @@ class RunFiles:
         if name not in self._names:
             raise SandboxError(f"{name} of run {self._run_id} was not sent; start a new run")
         return self._table.get(self._names[name])
-
-
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -51,10 +49,10 @@ class Far:
 
     def files(self, *folders: str) -> set[str]:
         """The names in folders of the home there."""
-        script = "import os, sys; [print(n) for f in sys.argv[1:] if os.path.isdir(f) for n in os.listdir(f)]"
         places = [str(self._place.home / ".runtrue" / name) for name in folders]
-        argv = self._place.argv(sys.executable, "-c", script, *places)
-        return set(subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
+        argv = self._place.argv("sh", "-c", 'ls -A "$@" 2>/dev/null || true', "ls", *places)
+        out = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        return {line for line in out.splitlines() if line and not line.endswith(":")}
 
     def _start(self, *args: str, **options: int) -> subprocess.Popen[str]:
         command = (sys.executable, "-m", "runtrue", *args)
@@ -174,7 +172,9 @@ WORKFLOW = """
 name: outer
 inputs: {name: {type: string}}
 nodes:
-  - {id: inner, type: workflow, params: {workflow_ref: inner.yaml, param_mapping: {name: "${name}"}}}
+  - id: inner
+    type: workflow
+    params: {workflow_ref: inner.yaml, param_mapping: {name: "${name}"}}
   - {id: say, type: shell, params: {command: "echo hello ${inner.text}"}}
 """
 INNER = """
@@ -192,9 +192,14 @@ def test_a_workflow_runs_on_a_machine_that_has_none_of_its_files(
     write(tmp_path, {"flows/outer.yaml": WORKFLOW, "flows/inner.yaml": INNER})
     with far[0].working():
         done = user.runtrue(
-            "run", "outer.yaml", "name=ada", "--queue", "default", "--wait", "--json",
+            "run",
+            "outer.yaml",
+            "name=ada",
+            "--queue",
+            "default",
+            "--wait",
+            "--json",
             cwd=tmp_path / "flows",
         )
-        print(done.said)
         assert done.code == 0, done.said
         assert done.json["result"]["stdout"] == "hello ADA"

@@ -12,7 +12,7 @@ import click
 
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import kind_of
-from runtrue.cli.options import QUEUE, WAIT
+from runtrue.cli.options import PRIORITY, QUEUE, WAIT
 from runtrue.cli.progress import open_display
 from runtrue.cli.run_files import bring_files, has_project, send_project
 from runtrue.cli.runner import report_of_run
@@ -71,12 +71,15 @@ def hand_over(
     return _follow(journal, home, run, as_json=as_json)
 
 
-def _submit(journal: Journal, home: Home, queues: Queue, run_id: str, name: str, *, force: bool) -> None:
+def _submit(
+    journal: Journal, home: Home, queues: Queue, run_id: str, name: str, *, force: bool
+) -> None:
     run = journal.find(run_id)
     if not run.is_driven and run.state is not RunState.WAITING and not run.is_over:
         if has_project(run):
             send_project(journal, home, run)
-        queues.submit(run, name, force=force)
+        priority = click.get_current_context().meta.get(PRIORITY)
+        queues.submit(run, name, force=force, priority=priority)
 
 
 def is_for_others(journal: Journal, run: RunRow) -> bool:

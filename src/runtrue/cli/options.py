@@ -18,7 +18,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 #: Where the context of a command keeps the format of its document.
 OUTPUT = "runtrue.output"
 #: Where it keeps the queue of a new run, and whether to follow what a worker does.
-QUEUE, WAIT = "runtrue.queue", "runtrue.wait"
+QUEUE, WAIT, PRIORITY = "runtrue.queue", "runtrue.wait", "runtrue.priority"
 #: How many runs of `--each` go on at once.
 CONCURRENCY = 4
 
@@ -91,7 +91,15 @@ def _keep_queue(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def queued(command: _F) -> _F:
-    """Add `--queue` and `--wait`, which `run_and_show` reads."""
+    """Add `--queue`, `--priority` and `--wait`, which `run_and_show` reads."""
+    priority = click.option(
+        "--priority",
+        type=click.IntRange(1, 1_000_000),
+        metavar="N",
+        expose_value=False,
+        callback=_keep(PRIORITY),
+        help="With --queue: runs with a lower number go first (100).",
+    )
     queue = click.option(
         "--queue",
         metavar="NAME",
@@ -99,7 +107,7 @@ def queued(command: _F) -> _F:
         callback=_keep_queue,
         help="Have a worker of this queue do it, and print the run's id.",
     )
-    return queue(waits(command))
+    return queue(priority(waits(command)))
 
 
 def wanted_apply(*, apply: bool, may_ask: bool) -> Apply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from pathlib import Path
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from runtrue.scale import WorkerRow
 
 
+def _rate(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[int, float] | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"([1-9]\d{0,8})/([smh])", value)
+    if found is None:
+        raise UsageError(f"--rate {value!r}: write how many a second, minute or hour, as in 30/m")
+    return int(found[1]), {"s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
+
+
 @click.group(invoke_without_command=True)
 @click.option("--queue", default="default", metavar="NAME", help="Take runs of this queue.")
 @click.option(
@@ -29,7 +41,20 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     default=4,
     metavar="N",
-    help="Drive so many runs at once (4); the latest given holds for all workers of the queue.",
+    help="Drive so many runs at once on each worker (4). The limits of the worker that was started "
+    "last hold for all of its queue.",
+)
+@click.option(
+    "--at-most",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Drive so many runs at once on all workers of the queue together.",
+)
+@click.option(
+    "--rate",
+    callback=_rate,
+    metavar="N/s|m|h",
+    help="Begin so many runs a second, minute or hour, on all workers together, as in 30/m.",
 )
 @click.option(
     "--drain",
@@ -39,7 +64,14 @@ if TYPE_CHECKING:
     help="After SIGTERM, let runs go on for so long (30); then others take them.",
 )
 @click.pass_context
-def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> int | None:
+def worker(
+    ctx: click.Context,
+    queue: str,
+    concurrency: int,
+    at_most: int | None,
+    rate: tuple[int, float] | None,
+    drain: float,
+) -> int | None:
     """Run what is queued on a shared database, until SIGTERM or SIGINT.
 
     Runs get on a queue with --queue of `do`, `fix`, `code`, `run` and `plan execute`. A worker that
@@ -59,7 +91,9 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
     def prepare(run: RunRow, force: bool) -> Segment:
         return prepare_here(run, home, {}, force=force, is_worker=True)
 
-    from runtrue.scale import Worker
+    if at_most is not None and concurrency > at_most:
+        concurrency = at_most  # the engine refuses more on one than on all
+    from runtrue.scale import Limits, Worker
 
     said = threading.Lock()
 
@@ -71,7 +105,7 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
         url,
         prepare,
         queue=queue,
-        concurrency=concurrency,
+        limits=Limits(each=concurrency, all=at_most, rate=rate),
         drain=drain,
         say=say,
         after=lambda run: forget_files(home, run),

@@ -94,10 +94,16 @@ MIGRATIONS = [
         kind     TEXT NOT NULL,
         title    TEXT NOT NULL,
         input    TEXT NOT NULL,
-        next_at  REAL NOT NULL,
-        last_at  REAL,
-        last_run TEXT
+        next_at  REAL NOT NULL
     ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE ticks (
+        schedule TEXT NOT NULL,
+        at       REAL NOT NULL,
+        run_id   TEXT NOT NULL,
+        PRIMARY KEY (schedule, at)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX ticks_by_run ON ticks (run_id);
     """,
 ]
 

@@ -89,8 +89,9 @@ _FILES = (
     "CREATE INDEX run_files_by_name ON run_files (name)",
     "CREATE INDEX run_files_by_hash ON run_files (hash)",
 )
+_PRIORITY = "ALTER TABLE queued ADD COLUMN priority INTEGER NOT NULL DEFAULT 100"
 #: What a migration of the journal brings along here, by its number.
-_WITH_MIGRATION = {1: _SHARED, 5: _FILES}
+_WITH_MIGRATION = {1: _SHARED, 5: (*_FILES, _PRIORITY)}
 
 
 class PostgresDatabase:
@@ -154,6 +155,11 @@ class PostgresDatabase:
                 f"the journal {self.name} is not as runtrue made it: {_first_line(error)}; "
                 "`runtrue database check` says more"
             ) from error
+
+    def now(self) -> float:
+        """Return the time by the server's clock: those of machines differ."""
+        row = self._execute("SELECT CAST(extract(epoch FROM clock_timestamp()) AS REAL)").fetchone()
+        return float(row[0]) if row else 0.0
 
     def vacuum(self) -> None:
         """Do nothing: PostgreSQL does it by itself."""

@@ -67,9 +67,7 @@ __all__ = lazy_exports(
             "Branch changed_since_head current_branch is_branch_name place_of_branch "
             "stage_as_committed tip_of"
         ),
-        "checkout": (
-            "SentProject add_candidates checkout_in make_checkout pack_candidates"
-        ),
+        "checkout": ("SentProject add_candidates checkout_in make_checkout pack_candidates"),
         "environment": "allowed search_path secret_variables",
         "git": "remove",
         "git_command": "ForeignRepository run_git",

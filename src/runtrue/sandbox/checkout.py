@@ -108,9 +108,7 @@ def add_pack(git_dir: Path, pack: bytes) -> None:
         run_git("index-pack", "--stdin", cwd=git_dir, env=env, stdin=text)
 
 
-def pack_candidates(
-    tree: Tree, text: bytes, base: str, known: Collection[str]
-) -> dict[str, bytes]:
+def pack_candidates(tree: Tree, text: bytes, base: str, known: Collection[str]) -> dict[str, bytes]:
     """Return a pack for each candidate that is named in JSON and not `known`, by its name."""
     found: dict[str, bytes] = {}
     named = sorted({name.decode() for name in _NAMES.findall(text)} - {*known})

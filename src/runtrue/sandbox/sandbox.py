@@ -193,9 +193,7 @@ class GitSandbox(TreeSandbox):
         finally:
             super().remove()
 
-    def packed_files(
-        self, is_known: Callable[[str], bool]
-    ) -> tuple[SentProject, dict[str, bytes]]:
+    def packed_files(self, is_known: Callable[[str], bool]) -> tuple[SentProject, dict[str, bytes]]:
         """Return the user's files for another machine: what they are, and packs by name.
 
         Nothing is packed that is known there. No sandbox is left behind.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         EffectReport,
         EffectsNotAgreed,
     )
-    from runtrue.workflow.event_loop import run_to_end
     from runtrue.workflow.embed import embed_workflows
+    from runtrue.workflow.event_loop import run_to_end
     from runtrue.workflow.events import (
         Isolated,
         ItemFinished,
