@@ -11,7 +11,10 @@ import pytest
 from tests.postgres.server import NoPostgres, Server, shared
 
 #: What a test may leave behind in the tables of the journal.
-_TABLES = "runs, steps, events, questions, parts, children, workers, queued"
+_TABLES = (
+    "runs, steps, events, questions, parts, children, schedules, ticks, workers, queued, "
+    "files, run_files"
+)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ import time
 from functools import partial
 
 from runtrue.flow import Journal, Outcome, PostgresDatabase, Run, RunRow, RunState, Segment
-from runtrue.scale import Queue, Worker
+from runtrue.scale import Limits, Queue, Worker
 
 QUEUE = "counting"
 
@@ -23,14 +23,21 @@ def make_log(url: str) -> None:
 
 
 def submit(
-    url: str, count: int, *, steps: int, seconds: float, asks: bool = False, logs: bool = True
+    url: str,
+    count: int,
+    *,
+    steps: int,
+    seconds: float,
+    asks: bool = False,
+    logs: bool = True,
+    priority: int | None = None,
 ) -> list[str]:
     """Put runs on the queue, and return their ids."""
     data = {"steps": steps, "seconds": seconds, "asks": asks, "logs": logs}
     with Journal(url) as journal, Queue(url) as queue:
         made = [journal.create("counting", str(n), data) for n in range(count)]
         for run_id in made:
-            queue.submit(journal.find(run_id), QUEUE)
+            queue.submit(journal.find(run_id), QUEUE, priority=priority)
     return made
 
 
@@ -74,13 +81,19 @@ def prepare(url: str, worker: str, run: RunRow) -> Segment:
     return Segment(work)
 
 
-def main(url: str, queue: str, concurrency: str = "4", drain: str = "5") -> None:
+def main(
+    url: str, queue: str, concurrency: str = "4", drain: str = "5", most: str = "", rate: str = ""
+) -> None:
     names: list[str] = []
     worker = Worker(
         url,
         lambda run, force: prepare(url, names[0], run),
         queue=queue,
-        concurrency=int(concurrency),
+        limits=Limits(
+            each=int(concurrency),
+            all=int(most) if most else None,
+            rate=(int(rate), 3600.0) if rate else None,
+        ),
         drain=float(drain),
         say=lambda text: print(text, flush=True),
     )

@@ -34,8 +34,10 @@ PATIENCE = 60.0
 class Process:
     """A worker's process, and what it says line by line."""
 
-    def __init__(self, url: str, concurrency: int = 4, drain: float = 5.0) -> None:
-        arguments = [url, QUEUE, str(concurrency), str(drain)]
+    def __init__(
+        self, url: str, concurrency: int = 4, drain: float = 5.0, *, most: str = "", rate: str = ""
+    ) -> None:
+        arguments = [url, QUEUE, str(concurrency), str(drain), most, rate]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.scale.counting", *arguments],
             cwd=ROOT,
@@ -188,6 +190,44 @@ def test_a_worker_that_is_told_to_stop_ends_what_it_can_and_leaves_the_rest(url:
         stack.enter_context(Process(url))
         until(lambda: states(url, long) == {RunState.PASSED})
     assert_recorded_steps_ran_once(url, long, 16)
+
+
+def test_all_workers_together_drive_no_more_than_the_queue_allows(url: str) -> None:
+    seconds = 0.3
+    with Process(url, 2, most="2"), Process(url, 2, most="2"):
+        runs = submit(url, 6, steps=1, seconds=seconds)
+        until(lambda: states(url, runs) == {RunState.PASSED})
+    began = [row[2] for row in log(url)]
+    assert max(sum(at <= other < at + seconds for other in began) for at in began) <= 2
+
+
+def test_no_more_runs_begin_than_the_rate_allows(url: str) -> None:
+    with Process(url, 4, rate="2"):
+        runs = submit(url, 5, steps=1, seconds=0)
+        until(lambda: len(log(url)) == 2 and passed(url, runs) == 2)
+        with Queue(url) as queues:
+            assert queues.depths() == {QUEUE: {"waiting": 3, "driven": 0}}
+
+
+def passed(url: str, runs: list[str]) -> int:
+    with Journal(url) as journal:
+        return sum(journal.find(run_id).state is RunState.PASSED for run_id in runs)
+
+
+def test_runs_with_a_lower_number_go_first(url: str) -> None:
+    wanted = [
+        *submit(url, 2, steps=1, seconds=0, priority=300),
+        *submit(url, 2, steps=1, seconds=0),
+        *submit(url, 2, steps=1, seconds=0, priority=1),
+    ]
+    with Process(url, 1):
+        until(lambda: states(url, wanted) == {RunState.PASSED})
+    order = [row[0] for row in log(url)]
+    assert [set(order[n : n + 2]) for n in (0, 2, 4)] == [
+        set(wanted[4:]),
+        set(wanted[2:4]),
+        set(wanted[:2]),
+    ]
 
 
 def test_a_parked_run_holds_no_slot_and_goes_on_after_its_answer(url: str) -> None:

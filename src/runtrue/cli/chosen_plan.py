@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import click
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.plan_list import plans_here
 from runtrue.cli.plan_text import print_standing
+from runtrue.cli.run_files import as_seen_here, bring_files, bring_sandbox, send_notes
 from runtrue.cli.runner import after_expiry
 from runtrue.cli.runs import completes
 from runtrue.cli.show import print_json
@@ -53,7 +54,9 @@ class ChosenPlan:
             self.answer(value)
             return False
         amendment = value[AMEND]
+        bring_files(self.journal, self.home, self.standing.run)
         number = leave_note(self.standing.place.notes, amendment)
+        send_notes(self.journal, self.home, self.standing.run)
         now = standing_of(self.journal, self.home, self.journal.find(self.standing.run.id))
         if now.wanted is not None and now.plan.notes_read <= number:
             # It came to a question while the note was written, and will not look for one now.
@@ -83,7 +86,10 @@ def opened(plan_id: str | None) -> Iterator[ChosenPlan]:
         )
     with Journal(home.journal) as journal:
         run = after_expiry(journal, home, _find(journal, plan_id))
-        yield ChosenPlan(journal, home, standing_of(journal, home, run))
+        standing = standing_of(journal, home, run)
+        bring_sandbox(journal, home, run, standing.candidate)
+        report = as_seen_here(journal, home, run, standing.report)
+        yield ChosenPlan(journal, home, replace(standing, report=report))
 
 
 def _find(journal: Journal, plan_id: str | None) -> RunRow:

@@ -14,7 +14,6 @@ from runtrue.cli.runner import run_and_show
 from runtrue.cli.show import is_terminal
 from runtrue.cli.trust import confirm_trust
 from runtrue.code import (
-    Apply,
     CodeRequest,
     CodeType,
     Iteration,
@@ -110,13 +109,13 @@ def code(
     config = load_config(project)
     of_type = CodeType(code_type) if code_type else None
     task = plan_task(project, requirement, file, code_type=of_type, tests=tests)
-    ask = Apply.ASK if is_terminal() and not as_json else Apply.NO
+    wanted = options.wanted_apply(apply=apply, may_ask=is_terminal() and not as_json)
     request = plan_code(
         project,
         config,
         task,
         checks=checks,
-        apply=Apply.YES if apply else ask,
+        apply=wanted,
         model=model_name(os.environ, config.model.name),
         agent=agent,
     )

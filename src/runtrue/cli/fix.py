@@ -76,7 +76,7 @@ def fix(
     from runtrue.cli.runner import run_and_show
     from runtrue.cli.show import is_terminal
     from runtrue.cli.trust import confirm_trust
-    from runtrue.code import Apply, plan_fix, start_run
+    from runtrue.code import plan_fix, start_run
     from runtrue.config import load_config
     from runtrue.flow import Journal
     from runtrue.home import Home
@@ -94,7 +94,8 @@ def fix(
             "leave PATH and --output away"
         )
     must_be_text(agent or "", *checks)
-    ask = Apply.ASK if is_terminal() and not as_json and each is None else Apply.NO
+    may_ask = is_terminal() and not as_json and each is None
+    wanted = options.wanted_apply(apply=apply, may_ask=may_ask)
 
     def request_of(path: Path) -> CodeRequest:
         project = find_project(path)
@@ -107,7 +108,7 @@ def fix(
             project,
             config,
             checks=checks,
-            apply=Apply.YES if apply else ask,
+            apply=wanted,
             model=model_name(os.environ, config.model.name),
         )
         if (kind or request.sandbox) == "worktree" and repository is None:

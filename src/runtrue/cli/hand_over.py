@@ -12,8 +12,9 @@ import click
 
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import kind_of
-from runtrue.cli.options import QUEUE, WAIT
+from runtrue.cli.options import PRIORITY, QUEUE, WAIT
 from runtrue.cli.progress import open_display
+from runtrue.cli.run_files import bring_files, has_project, send_project
 from runtrue.cli.runner import report_of_run
 from runtrue.cli.show import print_document, print_json
 from runtrue.errors import UsageError
@@ -55,11 +56,11 @@ def hand_over(
             queues.adopt(run.id, name)
             left = [child.run_id for child in children if not child.is_over]
             for child in left:
-                _submit(journal, queues, child, name, force=force)
+                _submit(journal, home, queues, child, name, force=force)
             if not left:
                 queues.submit(run, name)
         else:
-            _submit(journal, queues, run.id, name, force=force)
+            _submit(journal, home, queues, run.id, name, force=force)
     if not meta.get(WAIT):
         if as_json:
             print_json({"run_id": run.id, "status": "queued", "queue": name})
@@ -70,10 +71,15 @@ def hand_over(
     return _follow(journal, home, run, as_json=as_json)
 
 
-def _submit(journal: Journal, queues: Queue, run_id: str, name: str, *, force: bool) -> None:
+def _submit(
+    journal: Journal, home: Home, queues: Queue, run_id: str, name: str, *, force: bool
+) -> None:
     run = journal.find(run_id)
     if not run.is_driven and run.state is not RunState.WAITING and not run.is_over:
-        queues.submit(run, name, force=force)
+        if has_project(run):
+            send_project(journal, home, run)
+        priority = click.get_current_context().meta.get(PRIORITY)
+        queues.submit(run, name, force=force, priority=priority)
 
 
 def is_for_others(journal: Journal, run: RunRow) -> bool:
@@ -98,6 +104,7 @@ def _follow(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> int:
             if kind.is_stopped(journal, run):
                 break
             time.sleep(_LOOK)
+    bring_files(journal, home, run)
     report = report_of_run(journal, home, run)
     if as_json:
         print_document(report)

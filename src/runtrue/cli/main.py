@@ -98,6 +98,10 @@ COMMANDS = {
         "runtrue.cli.hook_commands:hooks",
         "Make coding agents, git and pre-commit call `runtrue gate`.",
     ),
+    "schedule": (
+        "runtrue.cli.schedule:schedule",
+        "Run workflows at times of the clock: add, list, pause, resume, remove, run.",
+    ),
     "worker": (
         "runtrue.cli.worker:worker",
         "Run what is queued on a shared database, until SIGTERM or SIGINT.",
@@ -134,7 +138,7 @@ COMMANDS = {
 #: The headings of `runtrue --help`, each with its commands. A new command goes here, too.
 JOBS = {
     "Prove code": ("fix", "code", "gate", "plan"),
-    "Automate": ("do", "run", "workflow", "api", "mcp", "node"),
+    "Automate": ("do", "run", "workflow", "schedule", "api", "mcp", "node"),
     "Look": ("runs", "ui", "memory", "metrics", "receipt"),
     "Set up": (
         "init",

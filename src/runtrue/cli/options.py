@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from runtrue.errors import UsageError
+
+if TYPE_CHECKING:
+    from runtrue.code import Apply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 #: Where the context of a command keeps the format of its document.
 OUTPUT = "runtrue.output"
 #: Where it keeps the queue of a new run, and whether to follow what a worker does.
-QUEUE, WAIT = "runtrue.queue", "runtrue.wait"
+QUEUE, WAIT, PRIORITY = "runtrue.queue", "runtrue.wait", "runtrue.priority"
 #: How many runs of `--each` go on at once.
 CONCURRENCY = 4
 
@@ -88,7 +91,15 @@ def _keep_queue(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def queued(command: _F) -> _F:
-    """Add `--queue` and `--wait`, which `run_and_show` reads."""
+    """Add `--queue`, `--priority` and `--wait`, which `run_and_show` reads."""
+    priority = click.option(
+        "--priority",
+        type=click.IntRange(1, 1_000_000),
+        metavar="N",
+        expose_value=False,
+        callback=_keep(PRIORITY),
+        help="With --queue: runs with a lower number go first (100).",
+    )
     queue = click.option(
         "--queue",
         metavar="NAME",
@@ -96,7 +107,21 @@ def queued(command: _F) -> _F:
         callback=_keep_queue,
         help="Have a worker of this queue do it, and print the run's id.",
     )
-    return queue(waits(command))
+    return queue(priority(waits(command)))
+
+
+def wanted_apply(*, apply: bool, may_ask: bool) -> Apply:
+    """Return whether a run applies its result. Workers do not have the user's files."""
+    from runtrue.code import Apply
+
+    if click.get_current_context().meta.get(QUEUE) is None:
+        return Apply.YES if apply else Apply.ASK if may_ask else Apply.NO
+    if apply:
+        raise UsageError(
+            "--queue and --apply exclude each other, since workers do not have your files: apply "
+            "the result with `runtrue runs apply RUN` when it has passed"
+        )
+    return Apply.NO
 
 
 def waits(command: _F) -> _F:

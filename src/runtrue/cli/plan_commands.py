@@ -119,7 +119,6 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
 @click.option("--onto", metavar="BRANCH", help="Commit it to a branch that is not checked out.")
 @click.option("--commit", is_flag=True, help="Commit it after it was applied.")
 @options.allow_self_running
-@options.waits
 @options.as_json
 def apply(
     plan_id: str | None,
@@ -144,6 +143,11 @@ def apply(
     target = ApplyTarget(branch=branch, onto=onto, commit=commit)
     with opened(plan_id) as at:
         must_be_complete(at.standing)
+        if not Path(at.standing.plan.request.project).is_dir():
+            raise UsageError(
+                f"{at.standing.plan.request.project} is not on this machine: apply plan "
+                f"{at.standing.run.id} where it is"
+            )
         if target != ApplyTarget():
             demand_target(at.standing, target)
         if not (allow_self_running or agrees_to(at.report.self_running, as_json=as_json)):
@@ -152,7 +156,9 @@ def apply(
             at.answer(
                 "apply" if target == ApplyTarget() else {"apply": msgspec.to_builtins(target)}
             )
-        return run_and_show(at.journal, at.home, at.standing.run.id, as_json=as_json)
+        # Your files are here, whichever worker did the rest.
+        run_id = at.standing.run.id
+        return run_and_show(at.journal, at.home, run_id, as_json=as_json, here=True)
 
 
 @click.command()

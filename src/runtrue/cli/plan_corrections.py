@@ -28,6 +28,7 @@ _allow = click.option(
 @click.argument("guidance")
 @_allow
 @_no_execute
+@options.waits
 @options.as_json
 def answer(
     plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
@@ -62,6 +63,7 @@ def answer(
 @click.option("--waive", metavar="REASON", help="Let the validation block no more.")
 @_plan
 @_no_execute
+@options.waits
 @options.as_json
 def correct(
     name: str,
@@ -107,6 +109,7 @@ def correct(
 @any_plan
 @click.option("--to", metavar="STEP", help="Keep this step, and undo what came after it.")
 @click.option("--before", metavar="STEP", help="Undo this step, and what came after it.")
+@options.waits
 @options.as_json
 def rollback(plan_id: str | None, to: str | None, before: str | None, as_json: bool) -> int:
     """Undo steps of a plan: its sandbox is as it was at that checkpoint.

@@ -14,7 +14,14 @@ from runtrue.cli.workflows import complete_workflow, show_effects
 from runtrue.errors import UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
-from runtrue.workflow import Registry, Workflow, load_workflow, planned_effects, start_workflow
+from runtrue.workflow import (
+    Registry,
+    Workflow,
+    embed_workflows,
+    load_workflow,
+    planned_effects,
+    start_workflow,
+)
 
 
 @click.command()
@@ -70,6 +77,9 @@ def run(
     nodes = loaded.get("nodes")
     steps = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
     registry = trusted_registry(home, [node.get("type") for node in steps], may_ask=not as_json)
+    if click.get_current_context().meta.get(options.QUEUE) is not None:
+        # Workers have none of the user's files.
+        loaded = embed_workflows(loaded, registry)
     if each is not None:
         from runtrue.cli.each import run_each
 

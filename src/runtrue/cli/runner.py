@@ -19,6 +19,7 @@ from runtrue.cli.console import echo, streams_are_one
 from runtrue.cli.kinds import KINDS, Shown, kind_of
 from runtrue.cli.main import INTERRUPTED
 from runtrue.cli.progress import Display, open_display
+from runtrue.cli.run_files import as_seen_here, forget_files, prepare_here
 from runtrue.cli.shared_options import verbosity
 from runtrue.cli.show import is_terminal, print_document
 from runtrue.errors import (
@@ -64,14 +65,16 @@ def run_and_show(
     as_json: bool,
     force: bool = False,
     secrets: Mapping[str, Any] | None = None,
+    here: bool = False,
 ) -> int:
     """Run until the end or the next question, show the outcome, and return the exit code.
 
-    A run that is interrupted shows how far it is, and can be resumed.
+    A run that is interrupted shows how far it is, and can be resumed. One that belongs to workers
+    is left to them, unless it must go on `here`.
     """
     from runtrue.cli.prune import prune_daily
 
-    if isinstance(journal.location, str):
+    if isinstance(journal.location, str) and not here:
         from runtrue.cli.hand_over import hand_over
 
         code = hand_over(journal, home, run_id, as_json=as_json, force=force, secrets=secrets or {})
@@ -179,10 +182,12 @@ def go_on(
         if verbosity() > 0:
             listeners.append(say_all)
         dispatcher = LocalDispatcher(
-            journal, lambda run: kind.prepare(run, home, secrets or {}, force=force), listeners
+            journal, lambda run: prepare_here(run, home, secrets or {}, force=force), listeners
         )
         try:
-            return asyncio.run(_until_stopped(dispatcher, run.id, force=force))
+            run = asyncio.run(_until_stopped(dispatcher, run.id, force=force))
+            forget_files(home, run)
+            return run
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
 
@@ -293,7 +298,9 @@ def report_of_run(journal: Journal, home: Home, run: RunRow) -> Report:
     kind = kind_of(run)
     is_recorded = run.result is not None and not kind.is_derived
     report: Report = (
-        run.result_as(kind.report_type) if is_recorded else kind.report(journal, home, run)
+        run.result_as(kind.report_type)
+        if is_recorded
+        else as_seen_here(journal, home, run, kind.report(journal, home, run))
     )
     if report.isolation is not UNSET:
         return report

@@ -17,6 +17,7 @@ from runtrue.cli import options
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
 from runtrue.cli.lazy_group import CommandGroup
+from runtrue.cli.run_files import bring_files
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
@@ -136,6 +137,7 @@ def show(
     home = Home.find(Path.cwd())
     with _journal(home) as journal:
         run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
+        bring_files(journal, home, run)
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
         if page is not None:
@@ -362,6 +364,7 @@ def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanRe
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
 
+    bring_files(journal, home, run)
     report = report_of_run(journal, home, run)
     if not isinstance(report, CodeReport | PlanReport) or not report.diff:
         raise UsageError(f"run {run.id} ({run.kind}, {_state(run)}) has no diff")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from pathlib import Path
@@ -12,14 +13,25 @@ import msgspec
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
-from runtrue.cli.kinds import kind_of
+from runtrue.cli.run_files import forget_files, prepare_here
 from runtrue.cli.show import print_json
-from runtrue.errors import SandboxError, UsageError
+from runtrue.errors import UsageError
 from runtrue.flow import RunRow, Segment
 from runtrue.home import DATABASE, Home, shared_database
 
 if TYPE_CHECKING:
     from runtrue.scale import WorkerRow
+
+
+def _rate(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[int, float] | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"([1-9]\d{0,8})/([smh])", value)
+    if found is None:
+        raise UsageError(f"--rate {value!r}: write how many a second, minute or hour, as in 30/m")
+    return int(found[1]), {"s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
 
 
 @click.group(invoke_without_command=True)
@@ -29,7 +41,20 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     default=4,
     metavar="N",
-    help="Drive so many runs at once (4); the latest given holds for all workers of the queue.",
+    help="Drive so many runs at once on each worker (4). The limits of the worker that was started "
+    "last hold for all of its queue.",
+)
+@click.option(
+    "--at-most",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Drive so many runs at once on all workers of the queue together.",
+)
+@click.option(
+    "--rate",
+    callback=_rate,
+    metavar="N/s|m|h",
+    help="Begin so many runs a second, minute or hour, on all workers together, as in 30/m.",
 )
 @click.option(
     "--drain",
@@ -39,12 +64,19 @@ if TYPE_CHECKING:
     help="After SIGTERM, let runs go on for so long (30); then others take them.",
 )
 @click.pass_context
-def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> int | None:
+def worker(
+    ctx: click.Context,
+    queue: str,
+    concurrency: int,
+    at_most: int | None,
+    rate: tuple[int, float] | None,
+    drain: float,
+) -> int | None:
     """Run what is queued on a shared database, until SIGTERM or SIGINT.
 
     Runs get on a queue with --queue of `do`, `fix`, `code`, `run` and `plan execute`. A worker that
-    has been silent for 5 seconds is lost: the others go on with its runs where they were. Workers
-    that fix code need the project and the same RUNTRUE_HOME, on a disk that they share.
+    has been silent for 5 seconds is lost: the others go on with its runs where they were. Projects
+    come from the database, with the files that git does not ignore; secrets are this machine's.
 
     \b
     Examples:
@@ -57,20 +89,11 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
     url, home = _url(), Home.find(Path.cwd())
 
     def prepare(run: RunRow, force: bool) -> Segment:
-        project = run.input.get("project")
-        if isinstance(project, str) and not Path(project).is_dir():
-            raise SandboxError(
-                f"{project} is not on this machine: a worker that fixes code needs the project "
-                "at the same path, on a disk that the machines share"
-            )
-        if project and run.fence > 1 and not home.sandbox(run.id).is_dir():
-            raise SandboxError(
-                f"the sandbox of run {run.id} is not in {home.path}: only a worker with the home "
-                "of the first one can go on with it"
-            )
-        return kind_of(run).prepare(run, home, {}, force=force)
+        return prepare_here(run, home, {}, force=force, is_worker=True)
 
-    from runtrue.scale import Worker
+    if at_most is not None and concurrency > at_most:
+        concurrency = at_most  # the engine refuses more on one than on all
+    from runtrue.scale import Limits, Worker
 
     said = threading.Lock()
 
@@ -78,7 +101,15 @@ def worker(ctx: click.Context, queue: str, concurrency: int, drain: float) -> in
         with said:
             echo(text, err=True)
 
-    found = Worker(url, prepare, queue=queue, concurrency=concurrency, drain=drain, say=say)
+    found = Worker(
+        url,
+        prepare,
+        queue=queue,
+        limits=Limits(each=concurrency, all=at_most, rate=rate),
+        drain=drain,
+        say=say,
+        after=lambda run: forget_files(home, run),
+    )
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, lambda *_: found.stop())
     found.run()

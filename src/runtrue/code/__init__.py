@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     )
     from runtrue.code.gate import PATIENCE, judged, lets_go, may_matter, signs_of
     from runtrue.code.generate import mentions
-    from runtrue.code.loop import new_run, prepare_run, question_of, request_of, start_run
+    from runtrue.code.loop import (
+        new_run,
+        prepare_run,
+        question_of,
+        request_of,
+        sandbox_of_run,
+        start_run,
+    )
     from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
     from runtrue.code.record import Record, RecordPhase, Status, schema
     from runtrue.code.report import (
@@ -51,7 +58,7 @@ __all__ = lazy_exports(
         "events": "BeforeStarted GenerationFailed GenerationFinished GenerationStarted Recalled",
         "gate": "PATIENCE judged lets_go may_matter signs_of",
         "generate": "mentions",
-        "loop": "new_run prepare_run question_of request_of start_run",
+        "loop": "new_run prepare_run question_of request_of sandbox_of_run start_run",
         "metrics": "Facts Metric Period metrics_of periods_of",
         "record": "Record RecordPhase Status schema",
         "report": "AttemptReport CodeReport FixReport VerdictReport report_of",

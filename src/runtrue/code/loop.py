@@ -26,7 +26,7 @@ from runtrue.home import Home
 from runtrue.loop import Action, History, Why, confidence_in, is_yes, repair
 from runtrue.receipt import Receipt, hash_of, make_receipt
 from runtrue.record_format import as_recorded, recorded_request
-from runtrue.sandbox import Isolation, SelfRunning
+from runtrue.sandbox import GitSandbox, Isolation, SelfRunning
 
 
 async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
@@ -80,6 +80,11 @@ def new_run(request: CodeRequest) -> NewRun:
 def request_of(run: RunRow) -> CodeRequest:
     """Return what a run was asked to do. Raises FlowChanged for one of another version."""
     return recorded_request(run, CodeRequest)
+
+
+def sandbox_of_run(run: RunRow, home: Home) -> GitSandbox:
+    """Return the sandbox of a recorded run. Makes nothing."""
+    return CodeContext.of(run, request_of(run), home).sandbox
 
 
 def prepare_run(run: RunRow, home: Home) -> Segment:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         allowed_files,
         mcp_limits,
         users_database,
+        users_shared_files,
     )
 
 __all__ = lazy_exports(
@@ -67,6 +68,9 @@ __all__ = lazy_exports(
             "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
             "SecretsConfig SecurityConfig WorkflowsConfig is_route"
         ),
-        "user": "McpLimits UserDatabase allowed_addresses allowed_files mcp_limits users_database",
+        "user": (
+            "McpLimits UserDatabase allowed_addresses allowed_files mcp_limits users_database "
+            "users_shared_files"
+        ),
     },
 )

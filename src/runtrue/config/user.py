@@ -20,6 +20,8 @@ from runtrue.trust import users_home
 ALLOW_LOOPBACK = "RUNTRUE_ALLOW_LOOPBACK"
 #: Several are separated by commas.
 ALLOW_PRIVATE = "RUNTRUE_ALLOW_PRIVATE"
+#: A directory for large files of runs that many machines share.
+SHARED_FILES = "RUNTRUE_FILES"
 _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 _WORKFLOWS = WorkflowsConfig()
 
@@ -50,6 +52,8 @@ class UserDatabase:
 
     #: The URL of a PostgreSQL database. None: the journal is a file in the home.
     url: str | None = None
+    #: A directory that the machines share, for large files. None: they are in the database too.
+    files: str | None = None
 
 
 _ISOLATION = UserIsolation()
@@ -105,6 +109,12 @@ def mcp_limits() -> McpLimits:
 def users_database() -> str | None:
     """Return the URL of the database that holds the journal, from the user's own file."""
     return _read().database.url
+
+
+def users_shared_files() -> Path | None:
+    """Return the directory for large files of runs that many machines share, if there is one."""
+    text = os.environ.get(SHARED_FILES) or _read().database.files
+    return Path(text).expanduser() if text else None
 
 
 def _read() -> UserConfig:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     )
     from runtrue.flow.run import Parked, Run, replay
     from runtrue.flow.run_list import RunFilter, RunSummary, TimedEvent
+    from runtrue.flow.schedule_table import Missed, Schedule
 
 __all__ = lazy_exports(
     __name__,
@@ -72,5 +73,6 @@ __all__ = lazy_exports(
         "rows": "Claim NewRun Question ResultRow RunRow RunState StepRow to_json",
         "run": "Parked Run replay",
         "run_list": "RunFilter RunSummary TimedEvent",
+        "schedule_table": "Missed Schedule",
     },
 )

@@ -81,6 +81,10 @@ class Database(Protocol):
         """Turn what the database raises into a JournalError of one sentence."""
         ...
 
+    def now(self) -> float:
+        """Return the time by the clock that all who use these tables share."""
+        ...
+
     def vacuum(self) -> None:
         """Give the space of what was deleted back, if that is worth it."""
         ...

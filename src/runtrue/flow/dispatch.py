@@ -29,6 +29,8 @@ class Segment:
     state: Any = None
     #: Clears away what an earlier process, killed in the middle, may have left behind.
     take_over: Callable[[], None] = field(default=lambda: None)
+    #: Is given the JSON of each result before that is recorded: another machine may go on there.
+    before_record: Callable[[bytes], None] | None = None
 
 
 class Dispatcher(Protocol):
@@ -81,7 +83,13 @@ class LocalDispatcher:
         try:
             segment = self._prepare(journal.find(claim.run_id))
             segment.take_over()
-            run = Run.recorded(journal, claim, listeners=listeners, force=force)
+            run = Run.recorded(
+                journal,
+                claim,
+                listeners=listeners,
+                force=force,
+                before_record=segment.before_record,
+            )
             journal.finish(claim, *await run.execute(segment.work))
         except Parked:
             pass

@@ -31,6 +31,7 @@ from runtrue.flow.rows import (
     to_json,
 )
 from runtrue.flow.run_list import RunList
+from runtrue.flow.schedule_table import ScheduleTable
 from runtrue.flow.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Event)
 
 
-class Journal(PartTable, ChildTable, RetentionTable, RunList):
+class Journal(PartTable, ChildTable, RetentionTable, ScheduleTable, RunList):
     """The journal at a location; a file is made when it is not there."""
 
     def __init__(self, location: Location) -> None:

@@ -69,6 +69,30 @@ _SHARED = (
     """,
 )
 
+#: Files that runs need on other machines, by the hash of their content. Large ones may be elsewhere.
+_FILES = (
+    """
+    CREATE TABLE files (
+        hash    TEXT COLLATE "C" PRIMARY KEY,
+        size    BIGINT NOT NULL,
+        content BYTEA
+    )
+    """,
+    """
+    CREATE TABLE run_files (
+        run_id TEXT COLLATE "C" NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        name   TEXT COLLATE "C" NOT NULL,
+        hash   TEXT COLLATE "C" NOT NULL REFERENCES files (hash),
+        PRIMARY KEY (run_id, name)
+    )
+    """,
+    "CREATE INDEX run_files_by_name ON run_files (name)",
+    "CREATE INDEX run_files_by_hash ON run_files (hash)",
+)
+_PRIORITY = "ALTER TABLE queued ADD COLUMN priority INTEGER NOT NULL DEFAULT 100"
+#: What a migration of the journal brings along here, by its number.
+_WITH_MIGRATION = {1: _SHARED, 5: (*_FILES, _PRIORITY)}
+
 
 class PostgresDatabase:
     """The tables of the database at a URL, in its schema `runtrue`."""
@@ -131,6 +155,11 @@ class PostgresDatabase:
                 f"the journal {self.name} is not as runtrue made it: {_first_line(error)}; "
                 "`runtrue database check` says more"
             ) from error
+
+    def now(self) -> float:
+        """Return the time by the server's clock: those of machines differ."""
+        row = self._execute("SELECT CAST(extract(epoch FROM clock_timestamp()) AS REAL)").fetchone()
+        return float(row[0]) if row else 0.0
 
     def vacuum(self) -> None:
         """Do nothing: PostgreSQL does it by itself."""
@@ -211,8 +240,7 @@ def _migration(version: int) -> Iterator[str]:
     for statement in MIGRATIONS[version].split(";\n"):
         if statement.strip():
             yield _table(statement)
-    if version == 0:
-        yield from _SHARED
+    yield from _WITH_MIGRATION.get(version + 1, ())
     yield f"INSERT INTO migrations VALUES ({version + 1}, now())"  # a number of ours
 
 

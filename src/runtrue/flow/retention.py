@@ -21,6 +21,7 @@ _DELETE = (
     "DELETE FROM parts WHERE run_id = ?",
     "DELETE FROM events WHERE run_id = ?",
     "DELETE FROM questions WHERE run_id = ?",
+    "DELETE FROM ticks WHERE run_id = ?",
     "DELETE FROM children WHERE run_id = ?",
     "DELETE FROM children WHERE parent = ?",
     "DELETE FROM runs WHERE id = ?",

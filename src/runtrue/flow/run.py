@@ -87,12 +87,15 @@ class Run:
         *,
         listeners: Iterable[Listener] = (),
         force: bool = False,
+        before_record: Callable[[bytes], None] | None = None,
     ) -> Run:
         """A claimed run, recorded in its journal.
 
-        `force` allows a side effect that was interrupted to be fired again.
+        `force` allows a side effect that was interrupted to be fired again. `before_record` is
+        given the JSON of each result before that is recorded.
         """
-        return cls(Recorder(journal, claim, force=force), listeners=listeners)
+        recorder = Recorder(journal, claim, force=force, before_record=before_record)
+        return cls(recorder, listeners=listeners)
 
     async def execute(self, work: Callable[[Run], Awaitable[T]]) -> T:
         """Run `work` until it ends or parks (`Parked`), and return its result."""
@@ -275,11 +278,19 @@ class Replayer:
 class Recorder(Replayer):
     """Replays what is recorded, then executes and records what is not."""
 
-    def __init__(self, journal: Journal, claim: Claim, *, force: bool) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        claim: Claim,
+        *,
+        force: bool,
+        before_record: Callable[[bytes], None] | None = None,
+    ) -> None:
         super().__init__(journal.load(claim.run_id))
         self._journal = journal
         self._claim = claim
         self._force = force
+        self._before_record = before_record
 
     async def step(
         self,
@@ -309,6 +320,8 @@ class Recorder(Replayer):
         def record(result: Any) -> Any:
             # What is seen now is what would be seen on replay.
             encoded, result = encoded_result(name, result, decode)
+            if self._before_record is not None:
+                self._before_record(unpacked(encoded))
             journal.record(claim, seq, name, digest, encoded, begun=begun, has_parts=has_parts)
             return result
 

@@ -8,6 +8,7 @@ cut may lose the last steps of a run, which are then done again. What must not b
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,6 +93,10 @@ class SqliteDatabase:
             raise JournalError(
                 f"the journal {self.name} is damaged: {error}; move it away, and a new one is made"
             ) from error
+
+    def now(self) -> float:
+        """Return the time by the machine's clock."""
+        return time.time()
 
     def vacuum(self) -> None:
         """Give the space of what was deleted back, if that is worth it and nobody writes."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         StrategyRevisionStarted,
     )
     from runtrue.plan.execute_step import STEP
-    from runtrue.plan.loop import prepare_plan, start_plan
+    from runtrue.plan.loop import prepare_plan, sandbox_of_plan, start_plan
     from runtrue.plan.orchestrator import FixThenRevalidateOrchestrator, Validated
     from runtrue.plan.plan import KIND, PlanRequest, Validation, ValidationKind
     from runtrue.plan.plan_file import load_plan_file, plan_file_schema
@@ -90,7 +90,7 @@ __all__ = lazy_exports(
             "StrategizeFinished StrategizeStarted StrategyRevised StrategyRevisionStarted"
         ),
         "execute_step": "STEP",
-        "loop": "prepare_plan start_plan",
+        "loop": "prepare_plan sandbox_of_plan start_plan",
         "orchestrator": "FixThenRevalidateOrchestrator Validated",
         "plan": "KIND PlanRequest Validation ValidationKind",
         "plan_file": "load_plan_file plan_file_schema",

@@ -29,6 +29,7 @@ from runtrue.plan.strategize import make_strategy
 from runtrue.plan.validation import baseline_verdicts
 from runtrue.plan.workshop import workshop_of
 from runtrue.record_format import as_recorded, recorded_request
+from runtrue.sandbox import GitSandbox
 
 #: How much of an instruction is shown in lists of runs.
 _SHOWN_TITLE = 80
@@ -146,6 +147,12 @@ def start_plan(journal: Journal, request: PlanRequest) -> str:
 def request_of(run: RunRow) -> PlanRequest:
     """Return what a plan was asked to do. Raises FlowChanged for one of another version."""
     return recorded_request(run, PlanRequest)
+
+
+def sandbox_of_plan(run: RunRow, home: Home) -> GitSandbox | None:
+    """Return the sandbox of a plan; None if it works in the user's own files. Makes nothing."""
+    sandbox = PlanContext.of(run, request_of(run), home).sandbox
+    return sandbox if isinstance(sandbox, GitSandbox) else None
 
 
 def prepare_plan(run: RunRow, home: Home) -> Segment:

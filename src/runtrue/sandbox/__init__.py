@@ -19,7 +19,15 @@ if TYPE_CHECKING:
         stage_as_committed,
         tip_of,
     )
+    from runtrue.sandbox.checkout import (
+        SentProject,
+        add_candidates,
+        checkout_in,
+        make_checkout,
+        pack_candidates,
+    )
     from runtrue.sandbox.environment import allowed, search_path, secret_variables
+    from runtrue.sandbox.git import remove
     from runtrue.sandbox.git_command import ForeignRepository, run_git
     from runtrue.sandbox.isolation import (
         Isolation,
@@ -59,7 +67,9 @@ __all__ = lazy_exports(
             "Branch changed_since_head current_branch is_branch_name place_of_branch "
             "stage_as_committed tip_of"
         ),
+        "checkout": ("SentProject add_candidates checkout_in make_checkout pack_candidates"),
         "environment": "allowed search_path secret_variables",
+        "git": "remove",
         "git_command": "ForeignRepository run_git",
         "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
         "judges": "JudgeSearch is_judge is_test",

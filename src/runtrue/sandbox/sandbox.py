@@ -22,6 +22,7 @@ from runtrue.sandbox.branch import (
     tip_of,
     tree_at,
 )
+from runtrue.sandbox.checkout import SentProject, add_pack, is_checkout, pack_project
 from runtrue.sandbox.extras import Extras, copy_extras, restore_extras
 from runtrue.sandbox.git import Tree, make_readable, mark_of, remove, remove_special
 from runtrue.sandbox.git_command import run_git
@@ -84,6 +85,26 @@ class GitSandbox(TreeSandbox):
         self._scratch.mkdir(parents=True)
         kind, top = self._kind()
         users, base = self._take_base(kind, top)
+        return self._make(kind, top, users, base)
+
+    def rebuild(self, base: str, packs: Iterable[bytes]) -> None:
+        """Make the sandbox of another machine again, from packs of its candidates.
+
+        No candidate's files are there yet, as after a person has cleared them away.
+        """
+        self.remove()
+        self._scratch.mkdir(parents=True)
+        kind, top = self._kind()
+        git_dir = self._make_store(top if kind == "worktree" else None)
+        for pack in packs:
+            add_pack(git_dir, pack)
+        users = self._users_tree(top, git_dir, "base-index")
+        users.begin_with(base)
+        self._make(kind, top, users, base)
+        self._untouched = None
+        remove(self._files)
+
+    def _make(self, kind: str, top: Path, users: Tree, base: str) -> str:
         git_dir = users.git_dir
         commit = users.commit(base, _AS_FOUND)
         if kind == "worktree":
@@ -171,6 +192,26 @@ class GitSandbox(TreeSandbox):
             return at(*self._take_base(*self._kind()))
         finally:
             super().remove()
+
+    def packed_files(self, is_known: Callable[[str], bool]) -> tuple[SentProject, dict[str, bytes]]:
+        """Return the user's files for another machine: what they are, and packs by name.
+
+        Nothing is packed that is known there. No sandbox is left behind.
+        """
+        kind, _ = self._kind()
+        return self._look(
+            lambda users, base: pack_project(users, base, kind, self._project, is_known)
+        )
+
+    @property
+    def is_made(self) -> bool:
+        """True if the sandbox was made, and is there."""
+        return self._info_file.exists()
+
+    @property
+    def candidates(self) -> Tree:
+        """The store of all candidates, of a sandbox that is made."""
+        return self._tree
 
     def _kind(self) -> tuple[str, Path]:
         """Return whether it is a `worktree` or a `copy`, and the user's directory it is of."""
@@ -277,6 +318,10 @@ class GitSandbox(TreeSandbox):
         soon as what it started has ended. If the user has changed these files meanwhile, nothing is
         written. Applying again, as after a crash, does what is left to do. Raises RefusedFiles.
         """
+        if is_checkout(self.top):
+            raise SandboxError(
+                "not applied: this worker has a copy of your files only; apply it where they are"
+            )
         applier, users, base = self._applier, self._users, self.base
         files = users.changed(base, candidate)
         self.demand_leaving(candidate)

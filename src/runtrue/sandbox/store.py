@@ -13,7 +13,7 @@ from runtrue.sandbox.git_command import OURS, configured, run_git
 from runtrue.sandbox.repository import common_git_dir, object_format
 
 #: No attribute of a project may have git rewrite what is in a file.
-_AS_BYTES = b"* -text -filter -ident -working-tree-encoding\n"
+AS_BYTES = b"* -text -filter -ident -working-tree-encoding\n"
 #: Settings that say how files are named and seen, and which of them do not count.
 _ABOUT_FILES = ("filemode", "ignorecase", "precomposeunicode", "symlinks", "excludesfile")
 #: What commits need of a repository; all else is of no use, or may be run by git.
@@ -44,7 +44,7 @@ def make_store(git_dir: Path, project: Path, repository: Path | None) -> Path:
                 value = str((repository or project) / os.path.expanduser(value))  # noqa: PTH111
             run_git("config", f"core.{name}", value, cwd=git_dir, env={**OURS, **_at(git_dir)})
     (git_dir / "info").mkdir(exist_ok=True)
-    (git_dir / "info" / "attributes").write_bytes(_AS_BYTES)
+    (git_dir / "info" / "attributes").write_bytes(AS_BYTES)
     if repository is not None:
         common = common_git_dir(repository)
         _borrow_objects(git_dir, common)
@@ -104,7 +104,7 @@ def reset_clone(directory: Path) -> None:
         (git / name).mkdir(exist_ok=True)
     for path, content in (
         (git / "config", config.read_bytes()),
-        (git / "info" / "attributes", _AS_BYTES),
+        (git / "info" / "attributes", AS_BYTES),
     ):
         if not _has(path, content):
             remove(path)

@@ -12,16 +12,18 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.scale.engine import migrate_engine
+    from runtrue.scale.file_table import FileTable, SharedDirectory
     from runtrue.scale.queue import Queue
-    from runtrue.scale.worker import Worker
+    from runtrue.scale.worker import Limits, Worker
     from runtrue.scale.worker_table import WorkerRow, WorkerTable
 
 __all__ = lazy_exports(
     __name__,
     {
         "engine": "migrate_engine",
+        "file_table": "FileTable SharedDirectory",
         "queue": "Queue",
-        "worker": "Worker",
+        "worker": "Limits Worker",
         "worker_table": "WorkerRow WorkerTable",
     },
 )

@@ -31,19 +31,28 @@ class Queue:
         with self._db.explained("read"):
             return self._workers.queue_of(run_id)
 
-    def submit(self, run: RunRow, queue: str | None = None, *, force: bool = False) -> str:
+    def submit(
+        self,
+        run: RunRow,
+        queue: str | None = None,
+        *,
+        force: bool = False,
+        priority: int | None = None,
+    ) -> str:
         """Have a worker go on with a run, on its queue or on another; return which one.
 
-        `force` allows a side effect that was interrupted to be fired again.
+        `force` allows a side effect that was interrupted to be fired again. Of the runs on a queue,
+        those with the lowest `priority` go first; the priority stays with the run.
         """
         with self._db.explained("written"):
-            name, segment = self._workers.next_segment(run.id, queue)
+            name, segment, rank = self._workers.next_segment(run.id, queue, priority)
             self._engine().enqueue(
                 {
                     "workflow_name": SEGMENT,
                     "queue_name": name,
                     "workflow_id": f"{run.id}-{segment}",
                     "app_version": version_of(run),
+                    "priority": rank,
                 },
                 run.id,
                 force,
@@ -53,7 +62,7 @@ class Queue:
     def adopt(self, run_id: str, queue: str) -> None:
         """Note that a run belongs to a queue, without putting it there."""
         with self._db.explained("written"):
-            self._workers.next_segment(run_id, queue)
+            self._workers.next_segment(run_id, queue, None)
 
     def workers(self) -> list[WorkerRow]:
         """Return the workers that are at work or were lately."""

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from dbos import DBOS, DBOSConfig
 
@@ -31,12 +32,24 @@ from runtrue.scale.worker_table import WorkerTable
 #: Seconds between two beats, between two looks at a queue, and between two tries to reach the
 #: database when it is away.
 _BEAT, _POLL, _AGAIN = 1.0, 0.1, 0.5
-#: Seconds between two looks for parents that nobody has ended.
-_PARENTS = 10.0
+#: Seconds between two looks for runs that should be on a queue and are not.
+_FORGOTTEN = 10.0
 #: The name of the lock that a worker holds while it frees the runs of others.
 _SWEEP_LOCK = 0x72756E75
 #: Seconds that segments get to let go when they are to stop.
 _LET_GO = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much of a queue goes on at once; the latest worker's hold for all of its workers."""
+
+    #: Runs at once on each worker, and on all together.
+    each: int = 4
+    all: int | None = None
+    #: So many runs may begin in so many seconds.
+    rate: tuple[int, float] | None = None
+
 
 Prepare = Callable[[RunRow, bool], Segment]
 
@@ -50,17 +63,20 @@ class Worker:
         prepare: Prepare,
         *,
         queue: str,
-        concurrency: int,
+        limits: Limits,
         drain: float,
         say: Callable[[str], None],
+        after: Callable[[RunRow], None] = lambda run: None,
     ) -> None:
         self.id = secrets.token_hex(4)
         self._url = url
         self._prepare = prepare
         self._queue = queue
-        self._concurrency = concurrency
+        self._limits = limits
         self._drain = drain
         self._say = say
+        #: Is given each run as it is after its segment.
+        self._after = after
         self._owner = Owner.this_process()
         self._active: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Task[RunRow]]] = {}
         self._lock = threading.Lock()
@@ -68,7 +84,7 @@ class Worker:
         self._let_go = threading.Event()
         self._ended = threading.Event()
         self._noticed: set[str] = set()
-        self._look_for_parents = 0.0
+        self._look_for_forgotten = 0.0
 
     def stop(self) -> None:
         """Take no more segments; end those that are being driven, or let go of them in time."""
@@ -81,7 +97,7 @@ class Worker:
             migrate_engine(db)
             table = WorkerTable(db)
             with db.explained("written"):
-                table.register(self.id, self._owner, self._queue, self._concurrency, version_name())
+                table.register(self.id, self._owner, self._queue, self._limits.each, version_name())
         finally:
             db.close()
         config: DBOSConfig = {
@@ -103,15 +119,18 @@ class Worker:
 
         DBOS.listen_queues([self._queue])
         DBOS.launch()
+        rate = self._limits.rate
         DBOS.register_queue(
             self._queue,
-            worker_concurrency=self._concurrency,
+            worker_concurrency=self._limits.each,
+            global_concurrency=self._limits.all,
+            limiter={"limit": rate[0], "period": rate[1]} if rate else None,
             polling_interval_sec=_POLL,
             on_conflict="always_update",
         )
         beats = threading.Thread(target=self._beat_until_ended, daemon=True)
         beats.start()
-        most = f"{self._concurrency} at once"
+        most = f"{self._limits.each} at once"
         self._say(f"worker {self.id} takes runs of queue {self._queue}, {most}")
         self._stop.wait()
         with self._lock:
@@ -134,6 +153,7 @@ class Worker:
             try:
                 with Journal(self._url) as journal:
                     self._drive(journal, run_id, force=force)
+                    self._after(journal.find(run_id))
                     self._end_parent(journal, run_id)
                 return
             except JournalError as error:
@@ -250,7 +270,8 @@ class Worker:
                 self._release(table.cancelled(list(self._active)))
             if not is_draining:
                 self._free_runs_of_the_lost(table, db)
-                self._end_forgotten_parents(table)
+                self._begin_scheduled(table)
+                self._find_forgotten(table)
                 self._notice_other_versions(db)
             self._ended.wait(max(0.0, _BEAT / 2 - (time.monotonic() - begun)))
         table.set_state(self.id, "stopped")
@@ -275,14 +296,30 @@ class Worker:
         finally:
             db.execute("SELECT pg_advisory_unlock(?)", (_SWEEP_LOCK,))
 
-    def _end_forgotten_parents(self, table: WorkerTable) -> None:
-        """Have parents end whose last child's worker was lost right after it."""
-        if time.monotonic() < self._look_for_parents:
+    def _begin_scheduled(self, table: WorkerTable) -> None:
+        """Put the runs of schedules on their queues whose time has come."""
+        if not table.has_due_schedule():
             return
-        self._look_for_parents = time.monotonic() + _PARENTS
-        for parent in table.parents_to_end(self._queue, _PARENTS):
+        from runtrue.schedule import begin_due
+
+        with Journal(self._url) as journal, Queue(self._url) as queue:
+            for schedule, run_id in begin_due(journal):
+                queue.submit(journal.find(run_id), schedule.queue)
+                self._say(f"schedule {schedule.name} began run {run_id}")
+
+    def _find_forgotten(self, table: WorkerTable) -> None:
+        """Look for runs that a worker was about to put on a queue when it was lost."""
+        if time.monotonic() < self._look_for_forgotten:
+            return
+        self._look_for_forgotten = time.monotonic() + _FORGOTTEN
+        # Parents are to end after their last child.
+        found: list[tuple[str, str | None]] = [
+            *((parent, None) for parent in table.parents_to_end(self._queue, _FORGOTTEN)),
+            *table.scheduled_and_lost(_FORGOTTEN),
+        ]
+        for run_id, name in found:
             with Journal(self._url) as journal, Queue(self._url) as queue:
-                queue.submit(journal.find(parent))
+                queue.submit(journal.find(run_id), name)
 
     def _notice_other_versions(self, db: PostgresDatabase) -> None:
         """Say once which runs wait that this version does not understand."""

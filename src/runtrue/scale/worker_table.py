@@ -96,16 +96,42 @@ class WorkerTable:
         row = self._db.execute("SELECT queue FROM queued WHERE run_id = ?", (run_id,)).fetchone()
         return None if row is None else str(row[0])
 
-    def next_segment(self, run_id: str, queue: str | None) -> tuple[str, int]:
-        """Note that a run is put on its queue again; return that and the number of the segment."""
+    def next_segment(
+        self, run_id: str, queue: str | None, priority: int | None
+    ) -> tuple[str, int, int]:
+        """Note that a run is put on its queue again.
+
+        Return that, the number of the segment, and the priority: as before, unless they are given.
+        """
         row = self._db.execute(
-            "INSERT INTO queued (run_id, queue, segment) "
-            "VALUES (:run, coalesce(:queue, 'default'), 1) ON CONFLICT (run_id) DO "
-            "UPDATE SET segment = queued.segment + 1, "
-            "queue = coalesce(CAST(:queue AS TEXT), queued.queue) RETURNING queue, segment",
-            {"run": run_id, "queue": queue},
+            "INSERT INTO queued (run_id, queue, segment, priority) "
+            "VALUES (:run, coalesce(:queue, 'default'), 1, coalesce(:priority, 100)) "
+            "ON CONFLICT (run_id) DO UPDATE SET segment = queued.segment + 1, "
+            "queue = coalesce(CAST(:queue AS TEXT), queued.queue), "
+            "priority = coalesce(CAST(:priority AS INTEGER), queued.priority) "
+            "RETURNING queue, segment, priority",
+            {"run": run_id, "queue": queue, "priority": priority},
         ).fetchone()
-        return str(row[0]), int(row[1])
+        return str(row[0]), int(row[1]), int(row[2])
+
+    def has_due_schedule(self) -> bool:
+        """True if the tick of a schedule has come."""
+        row = self._db.execute(
+            f"SELECT 1 FROM schedules WHERE paused = 0 AND next_at <= {_NOW} LIMIT 1"
+        ).fetchone()
+        return row is not None
+
+    def scheduled_and_lost(self, seconds: float) -> list[tuple[str, str]]:
+        """Return runs that a schedule began so long ago and nobody put on a queue, with that."""
+        rows = self._db.execute(
+            "SELECT r.id, s.queue FROM ticks t JOIN runs r ON r.id = t.run_id "
+            "JOIN schedules s ON s.name = t.schedule "
+            f"WHERE r.state = 'running' AND r.fence = 0 AND r.created_at < {_NOW} - ? "
+            "AND NOT EXISTS (SELECT 1 FROM dbos.workflow_status w "
+            "WHERE w.workflow_uuid LIKE r.id || '-%')",
+            (seconds,),
+        ).fetchall()
+        return [(run_id, queue) for run_id, queue in rows]
 
     def parents_to_end(self, queue: str, seconds: float) -> list[str]:
         """Return the parents of a queue whose children have all stopped for so many seconds."""

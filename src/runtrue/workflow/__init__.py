@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         EffectReport,
         EffectsNotAgreed,
     )
+    from runtrue.workflow.embed import embed_workflows
     from runtrue.workflow.event_loop import run_to_end
     from runtrue.workflow.events import (
         Isolated,
@@ -87,6 +88,7 @@ __all__ = lazy_exports(
         "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
         "file_access": "ROOTS FileAccess RefusedFile locate",
         "inputs": "InputError prepare_inputs",
+        "embed": "embed_workflows",
         "ir": "Workflow schema",
         "mcp": (
             "Catalog HttpServer StdioServer ToolError ToolInfo add_server must_be_free "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
     from runtrue.planner import TaskReport
+    from runtrue.sandbox import GitSandbox
     from runtrue.workflow import WorkflowReport
 
     Report: TypeAlias = CodeReport | EachReport | PlanReport | TaskReport | WorkflowReport
@@ -66,6 +67,10 @@ class RunKind(Generic[R]):
         `force` allows what was interrupted in the middle to be done again.
         """
         raise NotImplementedError
+
+    def sandbox(self, run: RunRow, home: Home) -> GitSandbox | None:
+        """Return the sandbox of a run away from the user's files, if it has one. Makes nothing."""
+        return None
 
     def report(self, journal: Journal, home: Home, run: RunRow) -> R:
         """Return the report of a run that is not over."""

@@ -29,12 +29,14 @@ from runtrue.code import (
     prepare_run,
     report_of,
     request_of,
+    sandbox_of_run,
 )
 from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
 from runtrue.foreign_text import hidden_characters
 from runtrue.home import Home
 from runtrue.loop import FixPart, Skip, is_yes
+from runtrue.sandbox import GitSandbox
 
 #: Checks that say something also when they pass.
 _GATES = ("coverage", "test_kinds", "security")
@@ -332,6 +334,10 @@ class CodeKind(RunKind[CodeReport]):
     ) -> Segment:
         """Return the work of a run, which takes no secrets."""
         return prepare_run(run, home)
+
+    def sandbox(self, run: RunRow, home: Home) -> GitSandbox | None:
+        """The sandbox of a run."""
+        return sandbox_of_run(run, home)
 
     def report(self, journal: Journal, home: Home, run: RunRow) -> CodeReport:
         """Return the report of a run that is not over, from its replayed steps."""

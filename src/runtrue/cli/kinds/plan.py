@@ -38,10 +38,12 @@ from runtrue.plan import (
     Wanted,
     answer_for,
     prepare_plan,
+    sandbox_of_plan,
     standing_of,
     wanted_by,
 )
 from runtrue.plan import expire as expire_plan
+from runtrue.sandbox import GitSandbox
 
 #: The commands that began or ended here came to what they were to come to.
 _EXIT_CODES = {
@@ -162,6 +164,10 @@ class PlanKind(RunKind[PlanReport]):
     ) -> Segment:
         """The flow of a plan. It is given no secrets."""
         return prepare_plan(run, home)
+
+    def sandbox(self, run: RunRow, home: Home) -> GitSandbox | None:
+        """The sandbox of a plan that does not work in the user's own files."""
+        return sandbox_of_plan(run, home)
 
     def report(self, journal: Journal, home: Home, run: RunRow) -> PlanReport:
         """The report of a plan that is not over, out of its replayed steps."""

@@ -167,6 +167,16 @@ def _written_way(params: Mapping[str, Any]) -> str | None:
     return None if isinstance(written, str) and has_reference(written) else ways[0]
 
 
+def named_workflow(
+    params: Mapping[str, Any], workflow: Workflow, registry: Registry
+) -> tuple[str, Workflow] | None:
+    """Return the param that names the other workflow, and that; None if only a run knows it."""
+    way = _written_way(params)
+    if way is None:
+        return None
+    return way, _load({way: params[way]}, workflow.folder or registry.directory, registry)
+
+
 def _load(ways: Mapping[str, Any], base: Path, registry: Registry) -> Workflow:
     if "workflow_ir" in ways:
         return Workflow(ways["workflow_ir"], name="workflow_ir", folder=base)

@@ -1,0 +1,85 @@
+"""Schedules: when a cron expression ticks, and which runs its ticks begin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from runtrue.errors import UsageError
+from runtrue.flow import Journal, Missed, Schedule
+
+#: A tick is not missed if somebody looks within so many seconds.
+GRACE = 60.0
+_ZONES = "zoneinfo/"
+
+
+def local_zone() -> str:
+    """Return the name of this machine's time zone, as far as it can be found out."""
+    names = [os.environ.get("TZ", "").lstrip(":")]
+    if Path("/etc/localtime").is_symlink():
+        names.append(str(Path("/etc/localtime").resolve()).rpartition(_ZONES)[2])
+    for name in names:
+        try:
+            if name and zone_named(name):
+                return name
+        except UsageError:
+            continue
+    return "UTC"
+
+
+def zone_named(name: str) -> tzinfo:
+    """Return a time zone. Raises UsageError for a name that there is not."""
+    if name == "UTC":
+        return UTC  # which needs no files
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError, ValueError) as error:
+        raise UsageError(
+            f"there is no time zone {name!r} here: name one as in Europe/Berlin, or UTC"
+        ) from error
+
+
+def next_tick(cron: str, zone: str, after: float) -> float:
+    """Return the first time after another at which an expression ticks. Raises UsageError."""
+    try:
+        begin = datetime.fromtimestamp(after, zone_named(zone))
+        return next(CronSim(cron, begin)).timestamp()
+    except CronSimError as error:
+        raise UsageError(
+            f"{cron!r} is no cron expression ({error}): write minute, hour, day of the month, "
+            "month and day of the week, as in '0 7 * * 1-5'"
+        ) from error
+    except StopIteration:
+        raise UsageError(f"{cron!r} never ticks") from None
+
+
+def begin_due(journal: Journal) -> Iterator[tuple[Schedule, str]]:
+    """Begin the runs of all ticks that have come; yield each schedule with its new run.
+
+    Each tick begins one run, however many processes do this at once.
+    """
+    now = journal.now()
+    for schedule in journal.due_schedules(now):
+        while schedule.next_at <= now:
+            tick, following = _move(schedule, now)
+            if run_id := journal.advance(schedule, following, tick=tick):
+                yield schedule, run_id
+            schedule = replace(schedule, next_at=following)
+
+
+def _move(schedule: Schedule, now: float) -> tuple[float | None, float]:
+    """Return the tick to run, if there is one, and the tick that comes then."""
+    cron, zone = schedule.cron, schedule.zone
+    if schedule.missed is Missed.ALL:
+        return schedule.next_at, next_tick(cron, zone, schedule.next_at)
+    # The latest that has come stands for all before it.
+    begin = datetime.fromtimestamp(now + 1, zone_named(zone))
+    latest = max(schedule.next_at, next(CronSim(cron, begin, reverse=True)).timestamp())
+    is_wanted = schedule.missed is Missed.ONCE or now - latest <= GRACE
+    return latest if is_wanted else None, next_tick(cron, zone, now)
