@@ -12,7 +12,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import tomllib
 from contextlib import chdir
@@ -27,10 +26,17 @@ from runtrue.planner import create_planner_flow
 from runtrue.planner.built_in import BuiltInGenerator
 from runtrue.planner.context import PlannerContext
 from runtrue.workflow import Registry
+from runtrue.workflow.apis import ApiStore, open_api
 
-#: Tasks of several authors: the second file was written before anything was made for it.
-ITEMS = tuple(Path(__file__).parent / name for name in ("tasks.toml", "tasks_apis.toml"))
-SERVERS = Path(__file__).parent.parent / "tests/servers/node_modules/@modelcontextprotocol"
+#: Tasks of several authors: the later files were written before anything was made for them.
+ITEMS = tuple(
+    Path(__file__).parent / name
+    for name in ("tasks.toml", "tasks_apis.toml", "tasks_services.toml")
+)
+ROOT = Path(__file__).parent.parent
+SERVERS = ROOT / "tests/servers/node_modules/@modelcontextprotocol"
+#: The environment that has the MCP servers, and node.
+PROGRAMS = ROOT / ".venv/bin"
 OUTCOMES = ("right", "wrong", "refused")
 
 
@@ -38,6 +44,7 @@ def run() -> Table:
     os.environ["RUNTRUE_ALLOW_LOOPBACK"] = "1"
     documents = [tomllib.loads(path.read_text("utf-8")) for path in ITEMS]
     answers = {p: json.loads(text) for one in documents for p, text in one["answers"].items()}
+    apis = {name: text for one in documents for name, text in one.get("apis", {}).items()}
     only = os.environ.get("RUNTRUE_TASKS", "")
     counts: dict[str, list[int]] = {}
     unnamed = 0
@@ -45,7 +52,7 @@ def run() -> Table:
         for item in (task for one in documents for task in one["task"]):
             if only not in f"{item['kind']} {item['text']}":
                 continue
-            outcome, why = attempt(item, server)
+            outcome, why = attempt(item | {"document": apis.get(item.get("api"))}, server)
             for kind in (item["kind"], *(["held out"] if item.get("held") else ())):
                 counts.setdefault(kind, [0, 0, 0])[OUTCOMES.index(outcome)] += 1
             if outcome != "right":
@@ -84,7 +91,7 @@ def attempt(item: dict[str, Any], server: TaskServer) -> tuple[str, str]:
     with tempfile.TemporaryDirectory() as folder, chdir(folder), patch.dict(os.environ):
         os.environ |= item.get("env", {})
         task = item["text"].replace("{}", server.base).replace("{folder}", folder)
-        prepare(item, Path(folder))
+        prepare(item, Path(folder), server.base)
         plan_and_run(task, Path(folder), dry_run=True)
         if server.log:
             return "wrong", f"the dry run called {server.log}"
@@ -99,23 +106,28 @@ def attempt(item: dict[str, Any], server: TaskServer) -> tuple[str, str]:
     return ("wrong", trouble) if trouble else judge(item, output)
 
 
-def prepare(item: dict[str, Any], folder: Path) -> None:
-    """Write the files of a task, and the list of its MCP servers."""
+def prepare(item: dict[str, Any], folder: Path, base: str) -> None:
+    """Write the files of a task, the list of its MCP servers, and its API."""
     for name, text in item.get("files", {}).items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     if item.get("repo"):
         subprocess.run(["git", "init", "-q", "-b", "main", "repo"], check=True)
+    node = str(PROGRAMS / "node")
     commands = {
-        "time": [sys.executable, "-m", "mcp_server_time"],
-        "git": [sys.executable, "-m", "mcp_server_git"],
-        "everything": ["node", str(SERVERS / "server-everything/dist/index.js")],
-        "filesystem": ["node", str(SERVERS / "server-filesystem/dist/index.js"), str(folder)],
+        "time": [str(PROGRAMS / "python"), "-m", "mcp_server_time"],
+        "git": [str(PROGRAMS / "python"), "-m", "mcp_server_git"],
+        "everything": [node, str(SERVERS / "server-everything/dist/index.js")],
+        "filesystem": [node, str(SERVERS / "server-filesystem/dist/index.js"), str(folder)],
     }
     chosen = {name: commands[name] for name in item.get("servers", ())}
     servers = {name: {"command": c, "args": args} for name, (c, *args) in chosen.items()}
     (folder / "home").mkdir()
     (folder / "home" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    if item.get("document"):
+        (folder / "home" / "api.json").write_text(item["document"].replace("{}", base))
+        document, settings = open_api(item["api"], str(folder / "home" / "api.json"))
+        ApiStore(Home(folder / "home")).add(item["api"], settings, document)
 
 
 def plan_and_run(task: str, folder: Path, *, dry_run: bool) -> dict[str, Any]:
