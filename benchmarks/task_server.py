@@ -221,7 +221,11 @@ def _in_result_info(server: TaskServer, asked: Asked) -> Answer:
     """Say in an object of its own which page of how many this is."""
     page, names = asked.number("page", 1), [{"name": f"z{n}.test"} for n in range(1, 8)]
     info = {"page": page, "per_page": 3, "count": 3, "total_count": 7, "total_pages": 3}
-    return 200, {"success": True, "result": names[(page - 1) * 3 : page * 3], "result_info": info}, {}
+    return (
+        200,
+        {"success": True, "result": names[(page - 1) * 3 : page * 3], "result_info": info},
+        {},
+    )
 
 
 def _in_paging(server: TaskServer, asked: Asked) -> Answer:

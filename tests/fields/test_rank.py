@@ -297,3 +297,18 @@ def test_a_plain_wrong_name_is_acted_on_and_an_unknown_one_is_not() -> None:
     assert rank_names("tz", "time in Oslo", ARGUMENTS)[0].confidence >= SURE
     assert rank_names("color", "paint it blue", ARGUMENTS)[0].confidence < SURE
     assert rank_names("color", "paint it blue", {}) == []
+
+
+def test_an_entry_of_a_list_that_nobody_asked_for_is_doubted() -> None:
+    body = {"views": [{"count": 3}, {"count": 4}]}
+    asked = rank_paths("$.views[0].number", "number of views on the first day", "", body)[0]
+    unasked = rank_paths("$.view_number", "number of views", "", body)[0]
+    assert asked.path == unasked.path == "$.views[0].count"
+    assert unasked.confidence < SURE
+    assert asked.confidence > unasked.confidence
+
+
+def test_the_last_two_weeks_are_no_entry_of_a_list() -> None:
+    body = {"days": [{"views": 3}, {"views": 4}], "count": 7}
+    answers = rank_paths("$.total_views", "total views in the last two weeks", "", body)
+    assert not answers or answers[0].path == "$.count" or answers[0].confidence < SURE

@@ -14,7 +14,14 @@ from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
 from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.orders import Orders
-from runtrue.planner.built_in.query_words import AGGREGATES, PART_OF, QUIET, RELATING
+from runtrue.planner.built_in.query_words import (
+    AGGREGATES,
+    ASCENDING,
+    DESCENDING,
+    PART_OF,
+    QUIET,
+    RELATING,
+)
 from runtrue.planner.fix import suggestions
 from runtrue.planner.seams import Doubt
 from runtrue.planner.words import is_plural
@@ -41,9 +48,10 @@ class QueryReader(Orders, Calculations):
         elif self.verb in AGGREGATES:
             self._aggregate(AGGREGATES[self.verb], 0)
         for rule in (
-            self._lines, self._formats, self._orders, self._groups, self._comparisons,
-            self._periods, self._equalities, self._superlatives, self._positions,
-            self._aggregates, self._unique, self._titles, self._chunks,
+            self._lines, self._formats, self._in_order, self._phrases, self._participles,
+            self._orders, self._groups, self._comparisons, self._periods, self._equalities,
+            self._superlatives, self._positions, self._aggregates, self._unique, self._titles,
+            self._chunks, self._entry_words,
         ):  # fmt: skip
             rule()
         self._refuse_rest()
@@ -86,6 +94,37 @@ class QueryReader(Orders, Calculations):
                     for word in ("as", "in", "a", "list", "string", "text"):
                         near = range(max(0, n - 2), min(len(self.words), n + length + 2))
                         self._use(*(i for i in near if self.words[i] == word))
+
+    def _in_order(self) -> None:
+        """Read "in order", which is as they are."""
+        for n in range(len(self.words)):
+            before = self.words[n - 1] if n else ""
+            is_own = before not in DESCENDING | ASCENDING and not self._at(n + 2, "of")
+            if self._at(n, "in", "order") and is_own and not self._at(n + 2, "by"):
+                self._use(n, n + 1)
+
+    def _entry_words(self) -> None:
+        """Read a noun that is not the API's own as one for the entries: "labels of the posts".
+
+        It is no field, stands where only the entries can, and something else says what is wanted.
+        """
+        query = self.query
+        if len(self.table.rows) < 2:
+            return
+        for n, word in enumerate(self.words):
+            if not self._is_word(n) or word in QUIET | PART_OF or self.table.named_field([word]):
+                continue
+            before = self._before(n)
+            is_each = self.words[n - 1 : n] in (["every"], ["each"]) and bool(n)
+            named = is_plural(word) or is_each
+            selects = bool(query.conditions or query.order or query.takes)
+            is_whole = before == "of" or is_each
+            is_taken = n > 0 and not self.free[n - 1] and selects
+            asks = n == 1 and self.words[0] in ("which", "what") and selects
+            counts = query.aggregate == "count" and query.conditions and n <= 1
+            if named and ((is_whole and query.fields) or is_taken or asks or counts):
+                self._use(n)
+                self.is_plural |= is_plural(word)
 
     def _lines(self) -> None:
         """Read "one per line" and the like."""
@@ -208,6 +247,8 @@ class QueryReader(Orders, Calculations):
         """Refuse "email every customer": that is something to do, and no field."""
         begins = not self.verb and self._field_ends == {1}
         between = self.words[1:n]
+        if begins and between[:1] in (["me"], ["us"], ["him"], ["her"], ["them"]):
+            self._unclear(self.words[:2], "is nothing that can be done here")
         if begins and between and set(between) <= {"each", "every", "all", "the", "these"}:
             self._unclear([self.words[0]], "is not clear: a field of each, or something to do")
 
@@ -305,6 +346,25 @@ class QueryReader(Orders, Calculations):
         is_one = len(self.table.rows) == 1
         return {name: found[0] if is_one else found for name, found in values.items()}
 
+    def _beside_fields(self) -> None:
+        """Give what entries are called, too, where a task says "each node with its version"."""
+        query = self.query
+        if not query.fields or query.aggregate or query.group:
+            return
+        for n, word in enumerate(self.words):
+            rest = [w for w in self.words[n + 1 : n + 5] if w not in ("(", ")", ",")]
+            joins = rest[:2] in (["together", "with"], ["along", "with"]) or (
+                rest[:1] in (["and"], ["with"]) and rest[1:2] in (["its"], ["their"])
+            )
+            if not joins or not self._is_entry([word]) or self._before(n) in PART_OF:
+                continue
+            label = self.table.label()
+            if label is None:
+                self._unclear([word], "are to be shown beside their fields, and have no name")
+            if label not in query.fields.values():
+                name = label.rpartition(".")[2].lower()
+                query.fields = {name: label, **query.fields}
+
     def _settle(self) -> None:
         query = self.query
         if (
@@ -313,9 +373,11 @@ class QueryReader(Orders, Calculations):
             and not self.table.numbers(query.aggregate_path)
         ):
             self._unclear([query.aggregate_path], "holds no numbers to calculate with")
+        self._beside_fields()
         if query.group and (query.fields or query.takes or query.order):
             self._unclear(list(query.fields) or ["the order"], "of groups is not planned")
-        asks = self.words[:1] and self.words[0] in ("which", "who")
+        asks = self.words[:1] and self.words[0] in ("which", "who", "what")
+        asks = asks or (self.verb == "what" and self._is_entry(self.words[:1]))
         selects = query.conditions or query.order or query.takes
         if asks and selects and not (query.fields or query.aggregate or query.group):
             query.label = self.table.label()
