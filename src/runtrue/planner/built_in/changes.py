@@ -36,7 +36,8 @@ class ResourceChange:
 def read_change(roles: Roles, address: Address) -> ResourceChange:
     """Read all words of a clause that changes something. Raises CannotPlan with what is unclear."""
     change = ResourceChange()
-    tokens = _without_resource(list(roles.what), change, roles, address)
+    said_words = [token for token in roles.what if token.word not in {"(", ")"}]
+    tokens = _without_resource(said_words, change, roles, address)
     if roles.verb == "login":
         tokens = _user(tokens, change)
     is_joint = [list(group) for joins, group in groupby(tokens, _joins) if not joins]

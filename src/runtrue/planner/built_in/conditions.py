@@ -85,7 +85,7 @@ class Conditions(QueryCursor):
         for n, word in enumerate(self.words):
             if not self._is_word(n) or not word.endswith(("ed", "en", "t")) or len(word) < 4:
                 continue
-            if self.table.named_field([word]) or self.table.is_noun(word):
+            if self.table.is_noun(word):
                 continue
             if word.startswith("un") and (path := self.table.absent(word[2:])):
                 self._use(n)

@@ -84,6 +84,11 @@ class EntryTable:
                 found[inner] = [_at(row, inner) for row in rows]
         return found
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The paths of all fields."""
+        return frozenset(map(_spell, self.columns))
+
     # -- fields --------------------------------------------------------------------------------
 
     def field(self, words: Sequence[str]) -> str | None:

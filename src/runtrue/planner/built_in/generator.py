@@ -276,7 +276,8 @@ def _refuse_unknown(roles: Roles) -> None:
     ends = roles.what[: roles.before][-1:]
     if ends and ends[0].word in {",", ":", "("}:
         return  # "names of the repos, URL": read when the answer is there.
-    if not roles.verb and before and not roles.joined and not _selects(before):
+    reads = bool(roles.urls) and not roles.sends
+    if not roles.verb and before and not roles.joined and not _selects(before) and not reads:
         raise CannotPlan(f"what {said(before)!r} means in {str(roles.clause)!r} is not clear")
 
 

@@ -95,8 +95,19 @@ def take(roles: Roles, draft: Draft) -> None:
         return
     if query.is_plain:
         query.label = table.label()
-    draft.drop(topic.results)
+    if not _adds_to(query, roles, topic, draft):
+        draft.drop(topic.results)
     _plan(query, reference, rows is None, roles, draft, topic, nouns)
+
+
+def _adds_to(query: ListQuery, roles: Roles, topic: Topic, draft: Draft) -> bool:
+    """True if a clause wants more of the same entries, of which one before has given a part."""
+    shown = [draft.results[name] for name in topic.results if name in draft.results]
+    is_part = bool(shown) and topic.reference not in shown and topic.entries
+    selects = query.conditions or query.order or query.takes or query.unique or query.group
+    wants_new = bool(query.fields)
+    only = {"only", "just"} & {token.word for token in roles.what}
+    return bool(is_part and wants_new and not selects and not only)
 
 
 def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | None, frozenset[str]]:

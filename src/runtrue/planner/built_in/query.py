@@ -22,10 +22,13 @@ from runtrue.planner.built_in.query_words import (
     QUIET,
     RELATING,
 )
+from runtrue.planner.built_in.word_forms import stem
 from runtrue.planner.fix import suggestions
 from runtrue.planner.seams import Doubt
-from runtrue.planner.words import is_plural
+from runtrue.planner.words import is_plural, split_name
 
+#: Words that make one number of those that all entries have.
+_ALL_OF = frozenset({"altogether", "total", "overall", "combined"})
 _ON_LINES = (
     "one per line",
     "each on its own line",
@@ -156,7 +159,7 @@ class QueryReader(Orders, Calculations):
             if (
                 not self._is_word(n)
                 or self.words[n] in QUIET | PART_OF
-                or self.words[n] in (",", "and", "&")
+                or self.words[n] in (",", "and", "&", "by")
             ):
                 n += 1
                 continue
@@ -164,7 +167,7 @@ class QueryReader(Orders, Calculations):
 
     def _segment(self, n: int) -> int:
         end = n
-        stop = QUIET | PART_OF | {",", "and", "&"}
+        stop = QUIET | PART_OF | {",", "and", "&", "by"}
         while end < len(self.words) and self._is_word(end) and self.words[end] not in stop:
             end += 1
         if end < len(self.words) and self.words[end] in PART_OF:
@@ -227,7 +230,16 @@ class QueryReader(Orders, Calculations):
         path = named or (None if has_noun or is_owner else table.field(words))
         if path is None or (named is None and self._follows_field(n)):
             return False
-        if n and not self.free[n - 1] and path in {held.path for held in self.query.conditions}:
+        if named is None and len(words) > 1 and any(self._names_other(one, path) for one in words):
+            return False
+        if (
+            n
+            and not self.free[n - 1]
+            and any(
+                held.path == path or held.path.startswith((f"{path}.", f"{path}["))
+                for held in self.query.conditions
+            )
+        ):
             return True  # "in the kitchen category"
         if self.query.aggregate == "count" and not self.query.fields and not self.query.unique:
             return self._counted(path)
@@ -235,6 +247,13 @@ class QueryReader(Orders, Calculations):
         self._want(words, path)
         self._field_ends.add(end)
         return True
+
+    def _names_other(self, word: str, path: str) -> bool:
+        """True if a word is the name of another field than the one that a phrase is taken for."""
+        own = self.table.named_field([word])
+        if own is None or path.startswith(own):
+            return False
+        return stem(word) not in {stem(part) for part in split_name(path)}
 
     def _want(self, words: list[str], path: str) -> None:
         self.query.fields["_".join(re.sub(r"\W+", "_", word) for word in words)] = path
@@ -258,7 +277,18 @@ class QueryReader(Orders, Calculations):
 
     def _counted(self, path: str) -> bool:
         """Count what is in a field of the one entry that is meant."""
-        self.query.aggregate_path = path
+        query = self.query
+        if query.aggregate_path not in (None, path) and not {"each", "every"} & set(self.words):
+            self._unclear([path.rpartition(".")[2]], "is a second thing to count")
+        if self.table.numbers(path) and len(self.table.rows) > 1:
+            if _ALL_OF & set(self.words):
+                query.aggregate = "sum"
+            elif {"each", "every"} & set(self.words):
+                for one in dict.fromkeys(filter(None, (query.aggregate_path, path))):
+                    self._want([one.rpartition(".")[2].lower()], one)
+                query.aggregate, query.aggregate_path, self.is_plural = "", None, True
+                return True
+        query.aggregate_path = path
         return True
 
     def _describes(self, n: int, end: int) -> bool:

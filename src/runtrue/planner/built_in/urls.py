@@ -11,7 +11,7 @@ from runtrue.planner.built_in.draft import Draft, literal
 from runtrue.planner.words import is_plural, name_of, singular, word_set
 from runtrue.workflow import redact_by_name
 
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][\w-]*)\}")
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\}")
 #: Words where an id could be, and that are none.
 _NO_IDS = word_set(
     "me self all new latest current search find count stats status recent popular random top "
@@ -164,6 +164,12 @@ def _filled(text: str, draft: Draft) -> str:
 
 def _reference(name: str, draft: Draft) -> str:
     """Return a reference for `{name}`: to a value taken before, one of the task, or an input."""
+    if "." in name:
+        from runtrue.planner.built_in.chains import value_for
+
+        return value_for(name, draft) or draft.missing(
+            name_of([name]), f"the value for {{{name}}} in the URL"
+        )
     key = name_of([name])
     if key in draft.known:
         # It was only wanted for this.
