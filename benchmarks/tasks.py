@@ -14,6 +14,7 @@ import re
 import subprocess
 import tempfile
 import tomllib
+from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from runtrue.home import Home
 from runtrue.planner import create_planner_flow
 from runtrue.planner.built_in import BuiltInGenerator
 from runtrue.planner.context import PlannerContext
+from runtrue.planner.seams import WorkflowGenerator
 from runtrue.workflow import Registry
 from runtrue.workflow.apis import ApiStore, open_api
 
@@ -41,10 +43,23 @@ OUTCOMES = ("right", "wrong", "refused")
 
 
 def run() -> Table:
+    counts = count(BuiltInGenerator)
+    rows = tuple(_row(kind, *found) for kind, found in counts.items() if kind != "unnamed")
+    right, wrong, refused = counts["all"]
+    total = right + wrong + refused
+    unnamed = counts["unnamed"][0]
+    note = f"{total} tasks: {right} right, {wrong} wrong, {refused} refused, {unnamed} unnamed"
+    return Table("tasks without a model", "% right", rows, (note,))
+
+
+def count(planner: Callable[[], WorkflowGenerator]) -> dict[str, list[int]]:
+    """Return how many tasks of each kind a planner does rightly and wrongly, and refuses."""
     os.environ["RUNTRUE_ALLOW_LOOPBACK"] = "1"
     documents = [tomllib.loads(path.read_text("utf-8")) for path in ITEMS]
     answers = {
-        p: json.loads(text) for one in documents for p, text in one.get("answers", {}).items()
+        place: json.loads(text)
+        for one in documents
+        for place, text in one.get("answers", {}).items()
     }
     apis = {name: text for one in documents for name, text in one.get("apis", {}).items()}
     only = os.environ.get("RUNTRUE_TASKS", "")
@@ -54,7 +69,8 @@ def run() -> Table:
         for item in (task for one in documents for task in one["task"]):
             if only not in f"{item['kind']} {item['text']}":
                 continue
-            outcome, why = attempt(item | {"document": apis.get(item.get("api"))}, server)
+            given = item | {"document": apis.get(item.get("api"))}
+            outcome, why = attempt(given, server, planner)
             for kind in (item["kind"], *(["held out"] if item.get("held") else ())):
                 counts.setdefault(kind, [0, 0, 0])[OUTCOMES.index(outcome)] += 1
             if outcome != "right":
@@ -66,11 +82,8 @@ def run() -> Table:
     counts["all"] = [sum(column) for column in zip(*counts.values(), strict=True)]
     if held:
         counts["held out"] = held
-    rows = tuple(_row(kind, *found) for kind, found in counts.items())
-    right, wrong, refused = counts["all"]
-    total = right + wrong + refused
-    note = f"{total} tasks: {right} right, {wrong} wrong, {refused} refused, {unnamed} unnamed"
-    return Table("tasks without a model", "% right", rows, (note,))
+    counts["unnamed"] = [unnamed, 0, 0]
+    return counts
 
 
 def _row(kind: str, right: int, wrong: int, refused: int) -> Row:
@@ -87,17 +100,19 @@ def names_words(why: str, task: str) -> bool:
     return any(part.lower() in task.lower() or part.split()[0] in task for part in quoted)
 
 
-def attempt(item: dict[str, Any], server: TaskServer) -> tuple[str, str]:
+def attempt(
+    item: dict[str, Any], server: TaskServer, planner: Callable[[], WorkflowGenerator]
+) -> tuple[str, str]:
     """Return whether one task is done right, wrong or refused, and what came of it."""
     server.reset()
     with tempfile.TemporaryDirectory() as folder, chdir(folder), patch.dict(os.environ):
         os.environ |= item.get("env", {})
         task = item["text"].replace("{}", server.base).replace("{folder}", folder)
         prepare(item, Path(folder), server.base)
-        plan_and_run(task, Path(folder), dry_run=True)
+        plan_and_run(task, Path(folder), planner(), dry_run=True)
         if server.log:
             return "wrong", f"the dry run called {server.log}"
-        output = plan_and_run(task, Path(folder), dry_run=False)
+        output = plan_and_run(task, Path(folder), planner(), dry_run=False)
         made = {path.name: path.read_text() for path in Path(folder).glob("*") if path.is_file()}
     if not output["success"]:
         if item.get("refused") or item.get("may_refuse"):
@@ -132,12 +147,12 @@ def prepare(item: dict[str, Any], folder: Path, base: str) -> None:
         ApiStore(Home(folder / "home")).add(item["api"], settings, document)
 
 
-def plan_and_run(task: str, folder: Path, *, dry_run: bool) -> dict[str, Any]:
+def plan_and_run(
+    task: str, folder: Path, planner: WorkflowGenerator, *, dry_run: bool
+) -> dict[str, Any]:
     """Return what the planner's flow says of a task."""
     registry = Registry(Home(folder / "home"), folder)
-    context = PlannerContext(
-        registry, environment=os.environ, given=BuiltInGenerator(), dry_run=dry_run
-    )
+    context = PlannerContext(registry, environment=os.environ, given=planner, dry_run=dry_run)
     shared: dict[str, Any] = {"task": task}
     asyncio.run(create_planner_flow(context).run(shared))
     output: dict[str, Any] = shared["planner_output"]

@@ -29,7 +29,7 @@ _METHOD_OF = {"post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE"
 _METHOD_OF |= dict.fromkeys(word_set("send submit create upload login register insert"), "POST")
 _METHOD_OF |= dict.fromkeys(word_set("update modify edit set"), "PATCH") | {"replace": "PUT"}
 #: Verbs for lists and files that change something behind a URL, by the word before it.
-_CHANGES = {"add": ("POST", {"to", "into"}), "remove": ("DELETE", {"from", "at", ""})}
+_CHANGES = {"add": ("POST", {"to", "into", "at", "in"}), "remove": ("DELETE", {"from", "at", ""})}
 
 #: Verbs that make a new entry where "new" is said.
 _MAKING = word_set("file raise log make book schedule start draft place")

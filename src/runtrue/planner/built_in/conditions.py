@@ -35,6 +35,9 @@ class Conditions(QueryCursor):
         for n in range(len(self.words)):
             if not self.free[n]:
                 continue
+            if self._at(n, "over", "all"):
+                self._use(n)  # "the total over all invoices"
+                continue
             if self.words[n] in ("positive", "negative") and (found := self._field_from(n + 1)):
                 operator = ">" if self.words[n] == "positive" else "<"
                 self._use(n, *range(found[1], found[2]))
@@ -162,7 +165,10 @@ class Conditions(QueryCursor):
         if not concept and not money and (after := self._field_from(end)) and not is_date(value):
             before = self._field_until(begin)
             if before is None or (self.tokens[end].type is TokenType.WORD and not self._joins(end)):
-                return after[0], list(range(after[1], after[2]))
+                hinted = HINTS.get(self.words[begin - 1]) if begin else None
+                if hinted and self._concept(hinted) == after[0]:
+                    used.append(begin - 1)
+                return after[0], [*used, *range(after[1], after[2])]
         if not concept and (before := self._field_until(begin)):
             return before[0], [*used, *range(before[1], before[2])]
         word = self.words[begin - 1] if begin else ""

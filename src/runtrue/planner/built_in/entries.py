@@ -245,6 +245,8 @@ class EntryTable:
                 continue
             own = [w for w in split_name(str(steps[-1])) if w not in ("is", "has", "are")]
             plain = "".join(own)
+            if len(words) > 1 and plain.removesuffix("s") not in (name, name.removesuffix("s")):
+                continue  # What is said beside "cancelled" is not said by it.
             if (meant := agrees(name, plain)) is not None:
                 return Held(_spell(steps), "==", meant)
         return None

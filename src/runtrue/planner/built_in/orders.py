@@ -169,8 +169,9 @@ class Orders(Conditions):
         if self.query.order is not None:
             self._unclear([self.words[n]], "is a second order")
         self.query.order = Order(path, down)
-        number = self._number_near(n)
-        self.query.takes = [("first", number)] if number else [("at", 0)]
+        self.query.takes = [("at", 0)]
+        if number := self._number_near(n):
+            self.query.takes = [("first", number)]
 
     def _number_near(self, n: int) -> int | None:
         """Use the number of "3 cheapest", "cheapest 3", "top 3 most recent"."""

@@ -228,7 +228,9 @@ class QueryReader(Orders, Calculations):
         # "labels of the products": what something is of is no further field by its meaning alone.
         is_owner = self._before(n) == "of" and bool(self._field_ends)
         path = named or (None if has_noun or is_owner else table.field(words))
-        if path is None or (named is None and self._follows_field(n)):
+        # "pipeline run": a noun beside one for the entries is no field by its meaning alone.
+        beside = self._follows_field(n) or self._is_entry(self.words[n - 1 : n])
+        if path is None or (named is None and beside):
             return False
         if named is None and len(words) > 1 and any(self._names_other(one, path) for one in words):
             return False
@@ -407,6 +409,9 @@ class QueryReader(Orders, Calculations):
         if query.group and (query.fields or query.takes or query.order):
             self._unclear(list(query.fields) or ["the order"], "of groups is not planned")
         asks = self.words[:1] and self.words[0] in ("which", "who", "what")
+        said = {held.path for held in query.conditions if held.operator == "=="}
+        if asks and query.fields and set(query.fields.values()) <= said and self.table.label():
+            query.fields = {}  # All have the same there: "which animals are cats".
         asks = asks or (self.verb == "what" and self._is_entry(self.words[:1]))
         selects = query.conditions or query.order or query.takes
         if asks and selects and not (query.fields or query.aggregate or query.group):

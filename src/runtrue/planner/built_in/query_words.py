@@ -91,7 +91,7 @@ HINTS = {
     **dict.fromkeys(("aged", "age"), "age"),
     **dict.fromkeys(("weighing", "weighs", "weigh"), "weight"),
     **dict.fromkeys(("rated", "scoring", "scored"), "rating"),
-    **dict.fromkeys(("lasting", "lasts"), "length"),
+    **dict.fromkeys(("lasting", "lasts", "lasted", "taking", "takes", "took", "ran"), "length"),
 }
 MONTHS = {
     name: number

@@ -20,6 +20,7 @@ from runtrue.planner.words import (
     FILLERS,
     SHOW,
     TAKE,
+    VERBS,
     singular,
     singulars,
     split_name,
@@ -137,7 +138,6 @@ def _reading(clause: Clause, matches: list[_Match]) -> _Match | None:
         if match.interface.reads
         and match.interface.type.startswith("api-")
         and all(name in match.values for name in match.interface.required)
-        and (match.hits or match.wanted)
         and _is_meant(clause, match.interface)
     ]
     first, second = (*reading, None, None)[:2]
@@ -304,5 +304,5 @@ def _call(match: _Match, draft: Draft) -> None:
             params[name] = draft.missing(name, about, type_)
     words = split_name(_own_name(tool))
     node = draft.node("_".join(words) or "call", tool.type, params)
-    nouns = frozenset(map(singular, words))
+    nouns = frozenset(map(singular, words)) | singulars(tool.description) - VERBS
     draft.set_topic("result", f"${{{node['id']}.result}}", DataForm.DATA, nouns=nouns)
