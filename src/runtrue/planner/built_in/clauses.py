@@ -112,7 +112,9 @@ def read_roles(clause: Clause) -> Roles:
     roles = Roles(clause, clause.verb, method=_METHOD_OF.get(clause.verb, ""))
     tokens = clause.tokens
     if clause.verb == "how" and tokens and tokens[0].word == "much":
-        roles.verb, tokens = "what", tokens[1:]
+        # "how much did I spend" asks for a sum.
+        sums = {"i", "we"} & {token.word for token in tokens[1:4]}
+        roles.verb, tokens = ("sum" if sums else "what"), tokens[1:]
     roles.method = roles.method or _changing(clause)
     if not roles.method and _makes_new(clause):
         roles.method = "POST"
@@ -266,6 +268,8 @@ def _describes_entries(at: int, clause: Clause) -> bool:
     follows = at + 1 < len(words) and clause.tokens[at + 1].type is TokenType.WORD
     reads = clause.verb in FETCH | TAKE | SHOW | {"count", ""}
     before = words[at - 1] if at else ""
+    if words[at] == "without":
+        return reads and follows and bool(before)
     if words[at] == "not":
         return reads and follows and before in {"are", "is", "that", "who"}
     return reads and follows and words[at] in _RHYTHMS and before in {"the", "of", "all", ""}

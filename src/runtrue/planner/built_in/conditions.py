@@ -11,8 +11,10 @@ from runtrue.planner.built_in.query_words import (
     AFTER_PARTICIPLE,
     COMPARATORS,
     CONCEPTS,
+    DATE_VERBS,
     EQUALS,
     HINTS,
+    LACKING,
     MADE_BY,
     MAKERS,
     MONEY,
@@ -64,6 +66,17 @@ class Conditions(QueryCursor):
         operator, value = self._dated(path, operator, value, phrase)
         self._use(*range(begin, end), *used)
         self.query.conditions.append(Held(path, operator, value))
+
+    def _absences(self) -> None:
+        """Read "without a runbook": the field is empty or `null`."""
+        for n in range(len(self.words)):
+            for phrase in LACKING:
+                length = self._span(n, phrase)
+                found = self._field_from(n + length, strict=True) if length else None
+                if found and found[1] == self._skip(n + length):
+                    self._use(*range(n, found[2]))
+                    self.query.conditions.append(Held(found[0], "empty", None))
+                    break
 
     def _phrases(self) -> None:
         """Read "out of stock" and "on sale", which APIs write as one word."""
@@ -171,6 +184,9 @@ class Conditions(QueryCursor):
                 return after[0], [*used, *range(after[1], after[2])]
         if not concept and (before := self._field_until(begin)):
             return before[0], [*used, *range(before[1], before[2])]
+        by = begin > 1 and self.words[begin - 1] in ("by", "at", "to")
+        if not concept and begin and (near := self.table.number_near(self.words[begin - 1 - by])):
+            return near, [*used, *range(begin - 1 - by, begin)]
         word = self.words[begin - 1] if begin else ""
         if not concept and word in HINTS:
             concept = HINTS[word]
@@ -203,7 +219,8 @@ class Conditions(QueryCursor):
         if len(hinted) > 1:
             return None, []
         path = self._date() if concept == "date" or len(dates) == 1 else None
-        return path, []
+        meant = path and any(part in path.lower() for part in DATE_VERBS.get(word, ()))
+        return path, [n - 1] if meant else []
 
     def _periods(self) -> None:
         """Read "in 2007", "in March 2024", "on 2024-05-01"."""

@@ -95,6 +95,23 @@ class EntryTable:
         """Return the path of the field that words name, or None."""
         return self.named_field(words) or self._by_meaning(words)
 
+    def amount(self, path: str) -> str:
+        """Return where the number of a field is: in itself, or in `amount` and the like."""
+        inner = (f"{path}.{name}" for name in ("amount", "value", "total", "average"))
+        if self.numbers(path):
+            return path
+        return next((one for one in inner if self.numbers(one)), path)
+
+    def number_near(self, word: str) -> str | None:
+        """Return the one field of numbers whose name is like a participle: `discountPercent`."""
+        near = [
+            _spell(steps)
+            for steps in self.columns
+            if word.endswith(("ed", "ing")) and is_akin(word, str(steps[-1]))
+        ]
+        near = [path for path in near if self.numbers(path)]
+        return near[0] if len(near) == 1 else None
+
     def named_field(self, words: Sequence[str]) -> str | None:
         """Return the path of the field that is called so, or None."""
         if (path := self.chosen.get("_".join(words))) is not None:
@@ -103,6 +120,8 @@ class EntryTable:
         costs = {
             steps: cost for steps in self.columns if (cost := self._cost(said, steps)) is not None
         }
+        if not costs and said in (["dat"], ["date"]) and len(dates := self.dates()) == 1:
+            return dates[0]
         if not costs:
             return self._by_spelling(words)
         least = min(costs.values())
@@ -226,6 +245,10 @@ class EntryTable:
     def _names_entry(self, name: str) -> bool:
         return name in ("name", "metadata", "attributes", "properties") or self.is_noun(name)
 
+    def lists(self, path: str) -> bool:
+        """True if a field holds lists."""
+        return any(isinstance(value, list) for value in self._present(path))
+
     def texts(self, path: str) -> bool:
         """True if a field holds texts."""
         return any(isinstance(value, str) for value in self._present(path))
@@ -271,6 +294,13 @@ class EntryTable:
             return found[first]
         self.doubts[phrase] = tuple(map(_spell, order[:3]))
         return None
+
+    def value_within(self, phrase: str, path: str) -> Held | None:
+        """Return where a value is held at a path, or in what is there: `boards[0].name`."""
+        if (held := self.value(phrase, path)) is not None:
+            return held
+        held = self.value(phrase)
+        return held if held and held.path.startswith((f"{path}.", f"{path}[")) else None
 
     def absent(self, word: str) -> str | None:
         """Return the field that "unassigned" speaks of: some entries have `null` there."""

@@ -327,7 +327,7 @@ def _take(roles: Roles, draft: Draft) -> None:
     ends = roles.what[: roles.before][-1:] if roles.before else []
     late += [token for token in ends if token.word in {",", ":", "("}]
     if (topic.node is not None or topic.entries) and (
-        late or lists.speaks_of_list(roles.verb, roles.what, topic)
+        late or draft.each or lists.speaks_of_list(roles.verb, roles.what, topic)
     ):
         lists.take(roles, draft)
         return

@@ -9,6 +9,7 @@ from runtrue.planner.built_in.query_words import (
     DESCENDING,
     ENTRIES,
     EXTREMES,
+    HINTS,
     ORDINALS,
     QUIET,
     SUPERLATIVES,
@@ -125,6 +126,12 @@ class Orders(Conditions):
         if found is None:
             by = next((i for i in range(n + 1, len(self.words)) if self._at(i, "by")), None)
             found = self._field_from(by + 1) if by is not None else None
+            earns = next((w for w in self.words[:n] if w in HINTS), "")
+            path = self._concept(HINTS[earns]) if found is None and earns else None
+            if path is not None:
+                self._use(n, self.words.index(earns))
+                self._order_one(path, down, n)
+                return
             if found is None or by is None:
                 if n + 1 < len(self.words) and self.tokens[n + 1].type is TokenType.NUMBER:
                     return

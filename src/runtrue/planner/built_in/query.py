@@ -7,6 +7,7 @@ for the entries themselves. Words that are left without one are named, and nothi
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from runtrue.planner.built_in.calculations import Calculations
@@ -29,6 +30,11 @@ from runtrue.planner.words import is_plural, split_name
 
 #: Words that make one number of those that all entries have.
 _ALL_OF = frozenset({"altogether", "total", "overall", "combined"})
+#: Words between a verb and what it is done to.
+_OBJECTS = frozenset(
+    ["the", "all", "every", "each", "these", "those", "my", "our", "everyone", "everybody", "them"]
+)
+_SIZES = frozenset({"<", "<=", ">", ">="})
 _ON_LINES = (
     "one per line",
     "each on its own line",
@@ -50,11 +56,12 @@ class QueryReader(Orders, Calculations):
             self._asks_where_or_when()
         elif self.verb in AGGREGATES:
             self._aggregate(AGGREGATES[self.verb], 0)
+        self._refuse_command()
         for rule in (
-            self._lines, self._formats, self._in_order, self._phrases, self._participles,
-            self._orders, self._groups, self._comparisons, self._periods, self._equalities,
-            self._superlatives, self._positions, self._aggregates, self._unique, self._titles,
-            self._chunks, self._entry_words,
+            self._lines, self._formats, self._in_order, self._absences, self._phrases,
+            self._participles, self._orders, self._groups, self._comparisons, self._periods,
+            self._equalities, self._superlatives, self._positions, self._aggregates, self._unique,
+            self._titles, self._chunks, self._entry_words,
         ):  # fmt: skip
             rule()
         self._refuse_rest()
@@ -97,6 +104,13 @@ class QueryReader(Orders, Calculations):
                     for word in ("as", "in", "a", "list", "string", "text"):
                         near = range(max(0, n - 2), min(len(self.words), n + length + 2))
                         self._use(*(i for i in near if self.words[i] == word))
+
+    def _refuse_command(self) -> None:
+        """Refuse "acknowledge the critical alerts": a verb that is not known is no adjective."""
+        first, *rest = [*self.words[:2], ""]
+        commands = not self.verb and self._is_word(0) and rest[0] in _OBJECTS if first else False
+        if commands and first not in QUIET | PART_OF | {"how"}:
+            self._unclear([first], "is nothing that can be done here")
 
     def _in_order(self) -> None:
         """Read "in order", which is as they are."""
@@ -195,7 +209,7 @@ class QueryReader(Orders, Calculations):
                 for named, held in (((middle, last), (n, middle)), ((n, middle), (middle, last))):
                     words = self.words[slice(*named)]
                     path = None if self._is_entry(words) else self.table.named_field(words)
-                    value = path and self.table.value(self._said(*held), path)
+                    value = self.table.value_within(self._said(*held), path) if path else None
                     if value:
                         self._add(value)
                         self._use(*range(n, last))
@@ -232,7 +246,7 @@ class QueryReader(Orders, Calculations):
         beside = self._follows_field(n) or self._is_entry(self.words[n - 1 : n])
         if path is None or (named is None and beside):
             return False
-        if named is None and len(words) > 1 and any(self._names_other(one, path) for one in words):
+        if named is None and len(words) > 1 and any(self._says_else(one, path) for one in words):
             return False
         if (
             n
@@ -250,8 +264,10 @@ class QueryReader(Orders, Calculations):
         self._field_ends.add(end)
         return True
 
-    def _names_other(self, word: str, path: str) -> bool:
-        """True if a word is the name of another field than the one that a phrase is taken for."""
+    def _says_else(self, word: str, path: str) -> bool:
+        """True if a word is a value, or another field than the one that a phrase is taken for."""
+        if self.table.value(word) is not None:
+            return True
         own = self.table.named_field([word])
         if own is None or path.startswith(own):
             return False
@@ -397,8 +413,21 @@ class QueryReader(Orders, Calculations):
                 name = label.rpartition(".")[2].lower()
                 query.fields = {name: label, **query.fields}
 
+    def _reach_amounts(self) -> None:
+        """Calculate, order and compare by the amount of what has one: `salary.amount`."""
+        query, amount = self.query, self.table.amount
+        if query.aggregate not in ("", "count") and query.aggregate_path:
+            query.aggregate_path = amount(query.aggregate_path)
+        if query.order is not None:
+            query.order = replace(query.order, path=amount(query.order.path))
+        query.conditions = [
+            replace(held, path=amount(held.path)) if held.operator in _SIZES else held
+            for held in query.conditions
+        ]
+
     def _settle(self) -> None:
         query = self.query
+        self._reach_amounts()
         if (
             query.aggregate in ("sum", "average")
             and query.aggregate_path
@@ -417,5 +446,8 @@ class QueryReader(Orders, Calculations):
         if asks and selects and not (query.fields or query.aggregate or query.group):
             query.label = self.table.label()
         plain = not (query.takes or query.aggregate or query.group or query.unique or query.order)
-        if plain and query.fields and not self.is_plural and self.table.sole(query.conditions):
+        # "the ingredients of Ramen" are those of one entry.
+        of_lists = all(self.table.lists(path) for path in query.fields.values())
+        is_one = not self.is_plural or (bool(query.fields) and of_lists)
+        if plain and query.fields and is_one and self.table.sole(query.conditions):
             query.takes = [("at", 0)]

@@ -91,7 +91,9 @@ HINTS = {
     **dict.fromkeys(("aged", "age"), "age"),
     **dict.fromkeys(("weighing", "weighs", "weigh"), "weight"),
     **dict.fromkeys(("rated", "scoring", "scored"), "rating"),
-    **dict.fromkeys(("lasting", "lasts", "lasted", "taking", "takes", "took", "ran"), "length"),
+    **dict.fromkeys(
+        ("lasting", "lasts", "lasted", "taking", "takes", "take", "took", "ran"), "length"
+    ),
 }
 MONTHS = {
     name: number
@@ -116,7 +118,7 @@ CONCEPTS = {
     "height": ("height", "elevation"),
     "weight": ("weight", "mass"),
     "speed": ("speed", "max speed"),
-    "length": ("length", "duration", "elapsed", "runtime"),
+    "length": ("length", "duration", "elapsed", "runtime", "minutes", "seconds", "hours"),
     "temperature": ("temperature", "temp"),
     "population": ("population",),
     "salary": ("salary", "pay", "wage"),
@@ -143,6 +145,7 @@ SUPERLATIVES: dict[str, tuple[str, bool, str]] = {
     **{"most popular": ("popularity", True, ""), "least popular": ("popularity", False, "")},
     **{"tallest": ("height", True, ""), "heaviest": ("weight", True, "")},
     **{"lightest": ("weight", False, ""), "fastest": ("speed", True, "length")},
+    "quickest": ("speed", True, "length"),
     **{"slowest": ("speed", False, "length"), "longest": ("length", True, "")},
     "shortest": ("length", False, ""),
     **dict.fromkeys(("bestselling", "best-selling", "best selling"), ("sales", True, "")),
@@ -161,6 +164,16 @@ AGGREGATES = {
     **dict.fromkeys(("sum", "total"), "sum"),
     **dict.fromkeys(("average", "mean", "avg"), "average"),
 }
+#: Verbs of dates, and what the name of the date has to have in it.
+DATE_VERBS = {
+    **dict.fromkeys(("hired", "employed", "joined"), ("hire", "start", "join", "employ", "since")),
+    **dict.fromkeys(("released", "published", "launched"), ("release", "publish", "launch")),
+    **dict.fromkeys(("started", "begun"), ("start", "begin")),
+    **dict.fromkeys(("booked", "ordered", "placed"), ("book", "order", "create", "date")),
+    **dict.fromkeys(("opened", "made", "added", "posted", "written"), ("create", "add", "post")),
+}
+#: Words before a field that an entry has nothing in.
+LACKING = ("without", "lacking", "missing", "with no", "have no", "has no")
 #: Verbs for whoever made an entry: "opened by nina".
 MADE_BY = word_set(
     "made created opened written posted authored submitted reported filed raised sent published "
