@@ -7,6 +7,7 @@ a small model takes about a minute for each.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,7 +46,7 @@ def run() -> Table:
 def serve_model(file: Path) -> Iterator[Model]:
     """Serve a GGUF file by llama.cpp until the block ends."""
     try:
-        import xllamacpp
+        xllamacpp = importlib.import_module("xllamacpp")
     except ImportError as error:
         raise FileNotFoundError("xllamacpp is missing: pip install xllamacpp") from error
     params = xllamacpp.CommonParams()

@@ -150,6 +150,12 @@ class QueryCursor:
             return token.text, n + 1
         return (NUMBERS[token.word], n + 1) if token.word in NUMBERS else None
 
+    def _add(self, held: Held, operator: str = "==") -> None:
+        if operator == "!=" and held.operator != "==":
+            raise CannotPlan(f"{held.value!r}: it cannot be left out of a list of values")
+        changed = operator if operator != "==" else held.operator
+        self.query.conditions.append(Held(held.path, changed, held.value))
+
     def _unclear(self, words: Sequence[str], what: str) -> NoReturn:
         said = " ".join(words)
         doubts = self.table.doubts.get(said, ())

@@ -12,6 +12,7 @@ from typing import Any
 
 from runtrue.planner.built_in.calculations import Calculations
 from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
+from runtrue.planner.built_in.descriptions import Descriptions
 from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.orders import Orders
@@ -44,7 +45,7 @@ _ON_LINES = (
 )
 
 
-class QueryReader(Orders, Calculations):
+class QueryReader(Orders, Calculations, Descriptions):
     """Reads one clause against one table."""
 
     def read(self) -> ListQuery:

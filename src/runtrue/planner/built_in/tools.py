@@ -20,7 +20,7 @@ from runtrue.planner.words import (
     FILLERS,
     SHOW,
     TAKE,
-    VERBS,
+    is_plural,
     singular,
     singulars,
     split_name,
@@ -304,5 +304,8 @@ def _call(match: _Match, draft: Draft) -> None:
             params[name] = draft.missing(name, about, type_)
     words = split_name(_own_name(tool))
     node = draft.node("_".join(words) or "call", tool.type, params)
-    nouns = frozenset(map(singular, words)) | singulars(tool.description) - VERBS
+    nouns = frozenset(map(singular, words))
+    if tool.type.startswith("api-"):
+        # "List the animals" says what else the pets are called.
+        nouns |= {singular(word) for word in split_name(tool.description) if is_plural(word)}
     draft.set_topic("result", f"${{{node['id']}.result}}", DataForm.DATA, nouns=nouns)
