@@ -21,6 +21,7 @@ BENCHMARKS = {
     "fields": "how well a missed field is found again, and how fast",
     "hosts": "real coding agents, installed from npm: held back by the gate, and let go",
     "isolation": "what each level of isolation adds to `true` and to 200 tests, beside none",
+    "local_model": "the same tasks by a real local model, by none and by both (optional)",
     "memory": "looking up fixes and like failures, with a thousand and a million rows",
     "overhead": "the loop's own time around a test command, beside the bare command",
     "planner": "what runtime validation adds to the nodes' own time",

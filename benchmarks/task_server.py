@@ -217,6 +217,27 @@ def _in_hal(server: TaskServer, asked: Asked) -> Answer:
     return 200, {"_links": links, "_embedded": {"orders": rows}, **facts}, {}
 
 
+def _in_result_info(server: TaskServer, asked: Asked) -> Answer:
+    """Say in an object of its own which page of how many this is."""
+    page, names = asked.number("page", 1), [{"name": f"z{n}.test"} for n in range(1, 8)]
+    info = {"page": page, "per_page": 3, "count": 3, "total_count": 7, "total_pages": 3}
+    return (
+        200,
+        {"success": True, "result": names[(page - 1) * 3 : page * 3], "result_info": info},
+        {},
+    )
+
+
+def _in_paging(server: TaskServer, asked: Asked) -> Answer:
+    """Say the next page as a cursor and as an address, both in an object of its own."""
+    begin, size = int(asked.query.get("after", "e0")[1:]), 4
+    rows = [{"id": n, "actor": ("ida", "raj", "bot")[n % 3]} for n in range(3, 14)]
+    paging: dict[str, Any] = {"cursors": {"after": f"e{begin + size}"}}
+    if begin + size < len(rows):
+        paging["next"] = f"{asked.base}{asked.path}?after=e{begin + size}"
+    return 200, {"events": rows[begin : begin + size], "paging": paging}, {}
+
+
 # -- logins and keys -------------------------------------------------------------------------------
 
 
@@ -258,6 +279,28 @@ def _usage(server: TaskServer, asked: Asked) -> Answer:
     return 200, {"quota": 1000, "quota_used": 360, "quota_left": 640}, {}
 
 
+def _session(server: TaskServer, asked: Asked) -> Answer:
+    """Answer a login by name or by mail, with the token inside another object."""
+    body = asked.body if isinstance(asked.body, dict) else {}
+    who = {value for name, value in body.items() if name != "password"}
+    if body.get("password") != "s3cr3t-nils" or not who & {"nils", "nils@x.test"}:
+        return 401, {"errors": [{"code": "bad_credentials"}]}, {}
+    return 201, {"data": {"user": "nils", "auth": {"token": "tok-nils-1", "expires_in": 900}}}, {}
+
+
+def _basket(server: TaskServer, asked: Asked) -> Answer:
+    if asked.headers.get("Authorization") != "Bearer tok-nils-1":
+        return 401, {"errors": [{"code": "no_token"}]}, {}
+    items = [{"title": "Rope", "quantity": 2}, {"title": "Hook", "quantity": 1}]
+    return 200, {"items": items, "total": 31.5, "currency": "EUR"}, {}
+
+
+def _zones(server: TaskServer, asked: Asked) -> Answer:
+    if asked.headers.get("X-Auth-Key") != "zone-key-5":
+        return 403, {"success": False, "errors": [{"code": 9103}]}, {}
+    return 200, {"success": True, "result": [{"name": "a.test"}, {"name": "b.test"}]}, {}
+
+
 def _echo(server: TaskServer, asked: Asked) -> Answer:
     named = {k: v for k, v in asked.headers.items() if k.lower().startswith(("x-", "accept-l"))}
     return 200, {"method": asked.method, "args": asked.query, "headers": named}, {}
@@ -279,6 +322,15 @@ COLLECTIONS: dict[str, list[dict[str, Any]]] = {
     "subscribers": [],
     "webhooks": [],
     "coupons": [{"id": 3, "code": "OLD", "percent": 10}],
+    "statuses": [],
+    "deployments": [{"id": 3, "name": "api", "replicas": 2}],
+    "bookings": [{"id": 12, "email": "jan@x.test", "seats": 1, "note": ""}],
+    "issues": [{"id": 31, "title": "Login loops", "labels": ["bug"]}],
+    "pets": [
+        {"id": 1, "name": "Rex", "species": "dog", "adopted": False},
+        {"id": 2, "name": "Mia", "species": "cat", "adopted": True},
+        {"id": 3, "name": "Bob", "species": "dog", "adopted": True},
+    ],
 }
 
 
@@ -328,6 +380,11 @@ ROUTES: tuple[tuple[str, Callable[..., Answer]], ...] = (
     (r"/hal/orders", _in_hal),
     (r"/v3/account", _account),
     (r"/keyed/usage", _usage),
-    (rf"/api/({_NAMES})", _collection),
-    (rf"/api/({_NAMES})/(\w+)", _member),
+    (r"/session", _session),
+    (r"/basket", _basket),
+    (r"/client/v4/zones", _zones),
+    (r"/open/zones", _in_result_info),
+    (r"/audit/events", _in_paging),
+    (rf"/(?:api|shelter)/({_NAMES})", _collection),
+    (rf"/(?:api|shelter)/({_NAMES})/(\w+)", _member),
 )

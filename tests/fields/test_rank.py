@@ -297,3 +297,17 @@ def test_a_plain_wrong_name_is_acted_on_and_an_unknown_one_is_not() -> None:
     assert rank_names("tz", "time in Oslo", ARGUMENTS)[0].confidence >= SURE
     assert rank_names("color", "paint it blue", ARGUMENTS)[0].confidence < SURE
     assert rank_names("color", "paint it blue", {}) == []
+
+
+def test_an_entry_of_a_list_that_nobody_asked_for_is_doubted() -> None:
+    body = {"sensors": [{"temperature": 3.5}, {"temperature": 4.5}]}
+    asked = rank_paths("$.sensors[0].temp", "temperature of the first sensor", "", body)[0]
+    unasked = rank_paths("$.temp", "temperature", "", body)[0]
+    assert asked.path == unasked.path == "$.sensors[0].temperature"
+    assert asked.confidence >= SURE > unasked.confidence
+
+
+def test_the_last_two_weeks_are_no_entry_of_a_list() -> None:
+    body = {"days": [{"views": 3}, {"views": 4}], "count": 7}
+    answers = rank_paths("$.total_views", "total views in the last two weeks", "", body)
+    assert not answers or answers[0].path == "$.count" or answers[0].confidence < SURE

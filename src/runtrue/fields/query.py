@@ -109,7 +109,10 @@ _DATES = {stem(word) for word in ("date", "at", "on", "timestamp", "time", "day"
 #: "how warm" may be answered by a number or a word.
 _HOW = re.compile(r"\bhow (?!many|much|often|long|far|do|does|did|is|was|are|were|can)\w+")
 _ONE_OF = re.compile(
-    r"\b(first|second|third|1st|2nd|3rd|last|latest|newest|most recent|top|best|next|oldest)\b"
+    r"\b(first|second|third|1st|2nd|3rd|latest|newest|most recent|top|best|oldest)\b|"
+    # "the last two weeks" are a time, and no entry.
+    r"\b(last|next)\b(?! (\d+|two|three|four|five|six|seven|few)\b)"
+    r"(?! (minute|hour|day|week|month|year)s?\b)"
 )
 _BREAK = re.compile(r"\b(?:of|in|for|on|from|that|which|who|where|with|to|by|before|after|the)\b")
 

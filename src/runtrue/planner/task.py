@@ -304,7 +304,7 @@ def read_task(text: str) -> Task:
     return Task(text, _without_lines(tokens), tuple(_clauses(tokens)))
 
 
-_DASHES = frozenset({"-", "\u2013", "\u2014"})
+_DASHES = frozenset({"-", "\u2013", "\u2014", "->", "=>", "\u2192", "+"})
 
 
 def _without_dashes(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
@@ -396,6 +396,8 @@ def _verb_begins(tokens: tuple[TaskToken, ...], at: int) -> bool:
         return True
     if at >= len(tokens) or tokens[at].word not in VERBS:
         return False
+    if at and tokens[at - 1].word == "(" and [t.word for t in tokens[at + 1 : at + 2]] == [")"]:
+        return False  # "(DELETE)" says how, and is no clause.
     is_object = [t.type in _TARGETS or t.word in _POINTERS_AFTER for t in tokens[at + 1 : at + 2]]
     return tokens[at].word not in ALSO_NOUNS or any(is_object)
 

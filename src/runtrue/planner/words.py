@@ -42,7 +42,12 @@ ALSO_NOUNS = word_set(
 #: Verbs of two words.
 PHRASAL = {
     **dict.fromkeys((("log", "in"), ("sign", "in"), ("log", "into"), ("sign", "into")), "login"),
-    **{("look", "up"): "find", ("add", "up"): "sum", ("go", "through"): "get"},
+    **{
+        ("look", "up"): "find",
+        ("add", "up"): "sum",
+        ("sum", "up"): "sum",
+        ("go", "through"): "get",
+    },
     **{("find", "out"): "find", ("work", "out"): "calculate", ("authenticate", "at"): "login"},
 }
 #: Words that may come before a verb.
@@ -58,7 +63,8 @@ DETERMINERS = word_set("the a an its their his her my our your this these")
 #: Words for whatever there is to talk about.
 GENERIC = word_set(
     "all both everything it them this that result results response output outputs content "
-    "contents data json answer body page document text reply info information details file "
+    "contents data json answer body page document text reply info information details file whole "
+    "entire full complete raw "
     "everything value values one ones"
 )
 

@@ -116,9 +116,100 @@ def test_one_per_line_is_how_a_list_is_written(planner: Planner, api: Api) -> No
     assert (planner.path / "s.txt").read_text().rstrip() == "Oslo\nBergen\nBodø"
 
 
-def test_what_something_is_of_is_no_further_field_by_its_meaning(
+def test_what_something_is_of_is_a_word_for_the_entries_and_no_further_field(
     planner: Planner, api: Api
 ) -> None:
     rows = {"items": [{"sku": "A", "label": "Oar"}, {"sku": "B", "label": "Rope"}]}
     url = api.on("GET /catalog", rows)
-    assert "'products' is not understood" in planner.refusal(f"labels of the products at {url}")
+    assert planner.outputs(f"labels of the products at {url}") == {"labels": ["Oar", "Rope"]}
+
+
+ISSUES = [
+    {
+        "iid": 31, "title": "Login loops", "state": "opened", "labels": ["bug", "auth"],
+        "assignee": {"username": "mara", "name": "Mara Lind"}, "milestone": {"title": "4.2"},
+        "boards": [{"name": "Sprint"}], "votes": 12, "duration_seconds": 90,
+        "stock_status": "instock", "created_at": "2025-05-03",
+        "cancelled": False, "on_sale": True, "content": "x",
+    },
+    {
+        "iid": 32, "title": "Dark mode", "state": "opened", "labels": ["feature"],
+        "assignee": None, "milestone": None,
+        "boards": [{"name": "Later"}], "votes": 40, "duration_seconds": 20,
+        "stock_status": "outofstock",
+        "created_at": "2025-05-02", "cancelled": True, "on_sale": False, "content": "y",
+    },
+    {
+        "iid": 29, "title": "Crash", "state": "closed", "labels": ["bug"],
+        "assignee": {"username": "teo", "name": "Teo Brand"}, "milestone": {"title": "4.1"},
+        "boards": [{"name": "Sprint"}], "votes": 7, "duration_seconds": 400,
+        "stock_status": "instock",
+        "created_at": "2025-05-01", "cancelled": False, "on_sale": False, "content": "z",
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("task", "values"),
+    [
+        # A participle speaks of the field whose name is like it.
+        ("titles of the issues assigned to teo: {}", [["Crash"]]),
+        ("show issues labelled bug from {}, just the titles", [["Login loops", "Crash"]]),
+        ("titles of unassigned issues from {}", [["Dark mode"]]),
+        # What an API writes as one word.
+        ("titles of issues that are out of stock, {}", [["Dark mode"]]),
+        ("titles of the issues on sale at {}", [["Login loops"]]),
+        # A word and its form are one value: "open" is said of what is `opened`.
+        ("how many issues are still open in {}", [2]),
+        # Fields of the objects in a list.
+        ("titles of the issues in the Sprint board, {}", [["Login loops", "Crash"]]),
+        # A noun of one's own for the entries.
+        ("titles of the tickets in milestone 4.2: {}", [["Login loops"]]),
+        # Orders, places and numbers.
+        ("title of the slowest issue from {}", ["Crash"]),
+        ("second most voted issue's title from {}", ["Login loops"]),
+        ("how many votes are there altogether at {}", [59]),
+        ("titles in order from {}", [["Login loops", "Dark mode", "Crash"]]),
+        # Nothing is dropped beside a field.
+        (
+            "list every issue ({}) together with its votes",
+            [[["Login loops", 12], ["Dark mode", 40], ["Crash", 7]]],
+        ),
+        ("title + iid of the closed issues: {}", [[["Crash", 29]]]),
+        ("show title and content of the closed issues, {}", [[["Crash", "z"]]]),
+        ("which issues took longer than 80 seconds? {} - iid only", [[31, 29]]),
+        (
+            "what are the titles of the issues at {} and how many votes does each one have",
+            [[["Login loops", 12], ["Dark mode", 40], ["Crash", 7]]],
+        ),
+    ],
+)
+def test_people_say_it_in_many_ways(
+    planner: Planner, api: Api, task: str, values: list[Any]
+) -> None:
+    url = api.on("GET /issues", ISSUES)
+    found = list(planner.outputs(task.format(url)).values())
+    rows = [
+        [list(row.values()) if isinstance(row, dict) else row for row in value]
+        if isinstance(value, list)
+        else value
+        for value in found
+    ]
+    assert rows == values
+
+
+@pytest.mark.parametrize(
+    ("task", "word"),
+    [
+        ("email me the open issues from {}", "email"),
+        ("titles of the cancelled purple issues from {}", "purple"),
+        ("who made the last closed issue? {}", "last"),
+        ("shortest issue run at {}: what's its iid?", "run"),
+        ("restart the open issues of {}", "restart"),
+    ],
+)
+def test_what_nobody_can_do_or_know_is_named(
+    planner: Planner, api: Api, task: str, word: str
+) -> None:
+    url = api.on("GET /issues", ISSUES)
+    assert word in planner.refusal(task.format(url))

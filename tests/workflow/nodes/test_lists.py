@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.workflow import Registry
-from runtrue.workflow.nodes.list_values import is_same, matches, number_of
+from runtrue.workflow.nodes.list_values import is_same, matches, number_of, values_of
 from tests.workflow.nodes import support
 
 BOOKS = [
@@ -174,3 +174,9 @@ def test_every_value_is_the_same_as_itself_and_compares_without_an_error(value: 
     assert is_same(value, value) or (isinstance(value, float) and number_of(value) is None)
     for operator in ("==", "!=", "contains", "starts_with", "ends_with", "empty", "not_empty"):
         assert isinstance(matches(value, operator, value), bool)
+
+
+def test_a_field_in_a_list_of_each_entry_is_a_list_of_each_entry() -> None:
+    rows = [{"parts": [{"name": "egg"}, {"name": "oil"}]}, {"parts": [{"name": "rice"}]}]
+    entries = values_of("field", "$.parts[*].name", rows)
+    assert entries == [["egg", "oil"], ["rice"]]

@@ -145,6 +145,7 @@ def _same_name(key: str, argument: Argument, others: Sequence[Argument]) -> bool
 def _by_label(argument: Argument, wording: Wording, others: Sequence[Argument]) -> Any:
     """Read `branch main`, `message "done"`, `repo /x`."""
     labels = {w for w in argument.words if w not in _EMPTY} or set(argument.words)
+    labels |= {"named", "called"} if argument.words in (["name"], ("name",)) else set()
     for at, token in wording.free():
         if token.word not in labels or at + 1 >= len(wording.tokens):
             continue

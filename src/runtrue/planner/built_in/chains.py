@@ -26,7 +26,9 @@ _TOKEN_NAMES = ("access token", "token", "jwt", "id token", "auth token", "sessi
 def value_for(name: str, draft: Draft) -> str | None:
     """Return a reference for `{name}` in a URL to what the last step returned, if there is one."""
     topic = draft.topic
-    if topic is None or not topic.reference or not (topic.node is not None or topic.entries):
+    if topic is None or not topic.reference:
+        return None
+    if topic.node is None and not topic.entries and not topic.reference.endswith(".item}"):
         return None
     data = draft.data(topic.reference, f"{{{name}}}")
     words = list(split_name(name))

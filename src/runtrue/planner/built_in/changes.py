@@ -20,6 +20,8 @@ _BETWEEN = word_set("to is = == as equals :")
 _CONNECTING = _BETWEEN | word_set("with for at from of in on by than and or not")
 #: Second words of names such as "first name"; APIs spell these in many ways.
 _SECOND = word_set("name date number address id code time type url title")
+#: What people say of a thing for a field of it: "titled x".
+_ADJECTIVES = {"titled": "title", "named": "name", "labelled": "label", "labeled": "label"}
 _JOINTS = frozenset({",", "and", "&"})
 _LONGEST_VALUE = 6
 
@@ -36,7 +38,8 @@ class ResourceChange:
 def read_change(roles: Roles, address: Address) -> ResourceChange:
     """Read all words of a clause that changes something. Raises CannotPlan with what is unclear."""
     change = ResourceChange()
-    tokens = _without_resource(list(roles.what), change, roles, address)
+    said_words = [token for token in roles.what if token.word not in {"(", ")"}]
+    tokens = _without_resource(said_words, change, roles, address)
     if roles.verb == "login":
         tokens = _user(tokens, change)
     is_joint = [list(group) for joins, group in groupby(tokens, _joins) if not joins]
@@ -105,8 +108,12 @@ def _read_pair(segment: list[TaskToken], change: ResourceChange, roles: Roles) -
         values.pop(0)
     if len(names) != 1 or not values or names[0].type is not TokenType.WORD:
         _unclear(segment, roles)
-    name = names[0].text
-    if not re.fullmatch(r"[A-Za-z_][\w.-]*", name) or name in change.body or name.endswith("ing"):
+    name = _ADJECTIVES.get(names[0].word, names[0].text)
+    if (
+        not re.fullmatch(r"[A-Za-z_][\w.-]*", name)
+        or name in change.body
+        or name.endswith(("ing", "ed"))
+    ):
         _unclear(segment, roles)
     compound = values[0].word in _SECOND and len(values) > 1
     if compound or names[0].word in QUIET | VERBS - ALSO_NOUNS:

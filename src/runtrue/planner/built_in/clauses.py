@@ -19,6 +19,8 @@ from runtrue.planner.words import (
     SEND,
     SHOW,
     TAKE,
+    singular,
+    singulars,
     word_set,
 )
 
@@ -27,7 +29,10 @@ _METHOD_OF = {"post": "POST", "put": "PUT", "patch": "PATCH", "delete": "DELETE"
 _METHOD_OF |= dict.fromkeys(word_set("send submit create upload login register insert"), "POST")
 _METHOD_OF |= dict.fromkeys(word_set("update modify edit set"), "PATCH") | {"replace": "PUT"}
 #: Verbs for lists and files that change something behind a URL, by the word before it.
-_CHANGES = {"add": ("POST", {"to", "into"}), "remove": ("DELETE", {"from", "at", ""})}
+_CHANGES = {"add": ("POST", {"to", "into", "at", "in"}), "remove": ("DELETE", {"from", "at", ""})}
+
+#: Verbs that make a new entry where "new" is said.
+_MAKING = word_set("file raise log make book schedule start draft place")
 
 _OVER = DETERMINERS | {"file", "files", "url", "page", "endpoint", "address", "command", "api"}
 _OVER |= {"named", "called", "json", "website", "site", "json:", "resource"}
@@ -107,12 +112,20 @@ def read_roles(clause: Clause) -> Roles:
     roles = Roles(clause, clause.verb, method=_METHOD_OF.get(clause.verb, ""))
     tokens = clause.tokens
     if clause.verb == "how" and tokens and tokens[0].word == "much":
-        roles.verb, tokens = "what", tokens[1:]
+        # "how much did I spend" asks for a sum.
+        sums = {"i", "we"} & {token.word for token in tokens[1:4]}
+        roles.verb, tokens = ("sum" if sums else "what"), tokens[1:]
     roles.method = roles.method or _changing(clause)
+    if not roles.method and _makes_new(clause):
+        roles.method = "POST"
+        if not clause.verb:
+            tokens = tokens[1:]
     for token in _placed_variables(tokens):
         _ROLE_OF.get(token.type, _plain)(token, roles)
     if roles.sends or roles.commands:
         _refuse_questions(roles)
+    if roles.sends and not clause.verb:
+        _drop_verb(roles)
     if roles.method and not roles.urls and clause.verb not in SEND:
         raise CannotPlan(f"{str(clause)!r} does not say which URL the {roles.method} is for")
     if not roles.sends:
@@ -137,6 +150,11 @@ def _placed_variables(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
     at = 0
     while at < len(tokens):
         placed = _placed(tokens, at) if tokens[at].type is TokenType.VARIABLE else None
+        if placed is None and (named := _named_header(tokens, at)) is not None:
+            yield TaskToken(TokenType.WORD, "header")
+            yield named[0]
+            at = named[1]
+            continue
         if placed is None:
             yield tokens[at]
             at += 1
@@ -146,6 +164,23 @@ def _placed_variables(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
         yield TaskToken(TokenType.WORD, role)
         yield TaskToken(TokenType.PAIR, variable.text, variable.value, key=name)
         at = at_end
+
+
+def _named_header(tokens: tuple[TaskToken, ...], at: int) -> tuple[TaskToken, int] | None:
+    """Read "header X-Key is in $KEY" and "X-Key from $KEY"; return the pair and where it ends."""
+    named = tokens[at].word in _HEADER
+    n = at + named
+    if n >= len(tokens) or tokens[n].type is not TokenType.WORD:
+        return None
+    if not named and not re.fullmatch(r"(?i)x-.+", tokens[n].text):
+        return None
+    end = n + 1
+    while end < len(tokens) and tokens[end].word in {"is", "in", "from", "with", "=", "of", ":"}:
+        end += 1
+    if end == n + 1 or end >= len(tokens) or tokens[end].type is not TokenType.VARIABLE:
+        return None
+    variable = tokens[end]
+    return TaskToken(TokenType.PAIR, variable.text, variable.value, key=tokens[n].text), end + 1
 
 
 def _placed(tokens: tuple[TaskToken, ...], at: int) -> tuple[str, str, int] | None:
@@ -179,6 +214,24 @@ def _changing(clause: Clause) -> str:
     return "PATCH" if clause.verb == "change" and "to" in words[places[0] :] else ""
 
 
+def _makes_new(clause: Clause) -> bool:
+    """True for "open a new ticket at …/tickets": the verb makes what the URL is a list of."""
+    words = [token.word for token in clause.tokens]
+    words = words if clause.verb else words[1:]
+    urls = [str(token.value) for token in clause.tokens if token.type is TokenType.URL]
+    made = words[1:3] if words[:1] in (["a"], ["an"]) else words[:2]
+    makes = clause.verb == "open" or (not clause.verb and clause.tokens[0].word in _MAKING)
+    return makes and len(urls) == 1 and made[:1] == ["new"] and made[-1] in singulars(urls[0])
+
+
+def _drop_verb(roles: Roles) -> None:
+    """Drop a verb of the task's own beside a method: "cancel booking 12 at … (DELETE)"."""
+    own = set().union(*(singulars(str(token.value)) for token in roles.urls))
+    first, *rest = [token.word for token in roles.what[:2]] or [""]
+    if first and singular(first) not in own and rest and singular(rest[0]) in own:
+        del roles.what[0]
+
+
 def _refuse_questions(roles: Roles) -> None:
     clause = roles.clause
     asks = not clause.verb and (clause.is_question or clause.tokens[0].word in _ASKING)
@@ -209,9 +262,14 @@ def refuse_conditions(clause: Clause) -> None:
 def _describes_entries(at: int, clause: Clause) -> bool:
     """True for "that are not open" and "hourly temperatures": they say which, and not when."""
     words = [token.word for token in clause.tokens]
+    asks = set(words[:at]) <= {"me", "us"} and clause.verb in FETCH | TAKE | SHOW | {""}
+    if words[at] == "when" and asks:
+        return True  # "tell me when it was sent" asks for a date.
     follows = at + 1 < len(words) and clause.tokens[at + 1].type is TokenType.WORD
     reads = clause.verb in FETCH | TAKE | SHOW | {"count", ""}
     before = words[at - 1] if at else ""
+    if words[at] == "without":
+        return reads and follows and bool(before)
     if words[at] == "not":
         return reads and follows and before in {"are", "is", "that", "who"}
     return reads and follows and words[at] in _RHYTHMS and before in {"the", "of", "all", ""}
@@ -223,7 +281,7 @@ def _source(token: TaskToken, roles: Roles) -> None:
         roles.what.append(token)  # "url https://…" is a value that is sent.
         return
     _pop(roles, _OVER)
-    before_url = _FROM | _TO | ({"for"} if roles.sends else set())
+    before_url = _FROM | _TO | {"for", "according"}
     roles.joined = bool(_pop(roles, before_url, most=2))
     _pop(roles, _ANSWER | {"of", "the", "in", "from"})
     (roles.urls if token.type is TokenType.URL else roles.commands).append(token)

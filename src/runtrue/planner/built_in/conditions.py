@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from runtrue.planner.built_in.cursor import AMOUNT, LONGEST_FIELD, VALUES, QueryCursor, is_date
-from runtrue.planner.built_in.draft import CannotPlan
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.query_words import (
     COMPARATORS,
     CONCEPTS,
+    DATE_VERBS,
     EQUALS,
     HINTS,
     MONEY,
@@ -32,6 +32,9 @@ class Conditions(QueryCursor):
         for n in range(len(self.words)):
             if not self.free[n]:
                 continue
+            if self._at(n, "over", "all"):
+                self._use(n)  # "the total over all invoices"
+                continue
             if self.words[n] in ("positive", "negative") and (found := self._field_from(n + 1)):
                 operator = ">" if self.words[n] == "positive" else "<"
                 self._use(n, *range(found[1], found[2]))
@@ -45,6 +48,9 @@ class Conditions(QueryCursor):
                 value = self._value_at(n + length) if length else None
                 if value is not None:
                     self._comparison(n, n + length, phrase, *value)
+                    self._use(
+                        *(i for i in value[1:] if self.words[i : i + 1] in (["%"], ["percent"]))
+                    )
                     break
             else:
                 self._or_more(n)
@@ -108,9 +114,15 @@ class Conditions(QueryCursor):
         if not concept and not money and (after := self._field_from(end)) and not is_date(value):
             before = self._field_until(begin)
             if before is None or (self.tokens[end].type is TokenType.WORD and not self._joins(end)):
-                return after[0], list(range(after[1], after[2]))
+                hinted = HINTS.get(self.words[begin - 1]) if begin else None
+                if hinted and self._concept(hinted) == after[0]:
+                    used.append(begin - 1)
+                return after[0], [*used, *range(after[1], after[2])]
         if not concept and (before := self._field_until(begin)):
             return before[0], [*used, *range(before[1], before[2])]
+        by = begin > 1 and self.words[begin - 1] in ("by", "at", "to")
+        if not concept and begin and (near := self.table.number_near(self.words[begin - 1 - by])):
+            return near, [*used, *range(begin - 1 - by, begin)]
         word = self.words[begin - 1] if begin else ""
         if not concept and word in HINTS:
             concept = HINTS[word]
@@ -143,7 +155,8 @@ class Conditions(QueryCursor):
         if len(hinted) > 1:
             return None, []
         path = self._date() if concept == "date" or len(dates) == 1 else None
-        return path, []
+        meant = path and any(part in path.lower() for part in DATE_VERBS.get(word, ()))
+        return path, [n - 1] if meant else []
 
     def _periods(self) -> None:
         """Read "in 2007", "in March 2024", "on 2024-05-01"."""
@@ -229,7 +242,7 @@ class Conditions(QueryCursor):
                     self._use(*range(before[1], n + length))
                     break
         for n, word in enumerate(self.words):
-            # "with id 5", "in category electronics", "by user 3"
+            # "with id 5", "in category electronics", "by user 3", "of line 12"
             if word in PART_OF - {"of"} | {"by"} and self.free[n]:
                 found = self._field_from(n + 1, strict=True)
                 numbered = found is None and self._numbered(n + 1)
@@ -252,6 +265,8 @@ class Conditions(QueryCursor):
         if self.words[n] in ORDINALS or self.words[n] in ("top", "bottom"):
             return None
         path = self._is_word(n) and self.table.named_field([self.words[n], "id"])
+        if not path and self._is_word(n) and (own := self.table.named_field([self.words[n]])):
+            path = own if self.table.value(self.tokens[n + 1].text, own) else None
         return (path, n + 2) if path else None
 
     def _equality(self, path: str, operator: str, n: int) -> bool:
@@ -304,12 +319,6 @@ class Conditions(QueryCursor):
             self._add(held, operator)
         else:
             self.query.conditions.append(Held(path, operator, value))
-
-    def _add(self, held: Held, operator: str = "==") -> None:
-        if operator == "!=" and held.operator != "==":
-            raise CannotPlan(f"{held.value!r}: it cannot be left out of a list of values")
-        changed = operator if operator != "==" else held.operator
-        self.query.conditions.append(Held(held.path, changed, held.value))
 
 
 def _is_made_of(word: str, path: str) -> bool:

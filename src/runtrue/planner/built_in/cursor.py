@@ -127,7 +127,11 @@ class QueryCursor:
         return self.table.field(words)
 
     def _is_entry(self, words: Sequence[str]) -> bool:
-        return len(words) == 1 and (self.table.is_noun(words[0]) or words[0] in ENTRIES)
+        if len(words) != 1:
+            return False
+        # What a field is called is no word for whatever there is: `content`.
+        is_any = words[0] in ENTRIES and f"$.{words[0]}" not in self.table.names
+        return self.table.is_noun(words[0]) or is_any
 
     def _is_word(self, n: int) -> bool:
         return self.free[n] and bool(self.words[n]) and self.tokens[n].type is not TokenType.MARK
@@ -145,6 +149,12 @@ class QueryCursor:
         if _DATE.fullmatch(token.text):
             return token.text, n + 1
         return (NUMBERS[token.word], n + 1) if token.word in NUMBERS else None
+
+    def _add(self, held: Held, operator: str = "==") -> None:
+        if operator == "!=" and held.operator != "==":
+            raise CannotPlan(f"{held.value!r}: it cannot be left out of a list of values")
+        changed = operator if operator != "==" else held.operator
+        self.query.conditions.append(Held(held.path, changed, held.value))
 
     def _unclear(self, words: Sequence[str], what: str) -> NoReturn:
         said = " ".join(words)

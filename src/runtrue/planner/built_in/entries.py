@@ -14,12 +14,13 @@ from itertools import islice
 from typing import Any
 
 from runtrue.fields import SURE, Ranked, rank_paths
-from runtrue.planner.built_in.word_forms import agrees, one_letter_apart, stem
+from runtrue.planner.built_in.word_forms import agrees, is_akin, one_letter_apart, stem
 from runtrue.planner.words import singular, split_name, word_set
 from runtrue.workflow import Missing, Path, parse_path
+from runtrue.workflow.path_syntax import Every
 
 #: How many entries are looked at, and how deep their objects.
-_MOST_SEEN, _DEEPEST = 500, 3
+_MOST_SEEN, _MOST_INNER, _DEEPEST = 500, 20, 3
 #: Words of a name that add nothing to it.
 _LIGHT = word_set("at on is has count num number total of the value")
 #: What an object is called by.
@@ -35,11 +36,12 @@ _COMPOUNDS = {"pull": "request", "merge": "request", "line": "item", "work": "it
 _PERSONS = word_set("user member person customer client employee contact subscriber account")
 #: Words of names that say what a value is measured in, or that it is a date.
 _UNITS = word_set(
-    "c f k celsius fahrenheit km kmh kph mph ms m kg g cm usd eur gbp utc pct percent"
+    "c f k celsius fahrenheit km kmh kph mph ms m kg g cm usd eur gbp utc pct percent "
+    "second seconds sec minutes hours days bytes kb mb gb cents"
 )
 _OF_DATES = word_set("dat date tim time timestamp day")
 
-Steps = tuple[str, ...]
+Steps = tuple[str | int | Every, ...]
 
 
 class Unclear(Exception):
@@ -73,16 +75,42 @@ class EntryTable:
     def columns(self) -> dict[Steps, list[Any]]:
         """The values of every field, by its steps."""
         found: dict[Steps, list[Any]] = {}
-        for row in islice(self.rows, _MOST_SEEN):
+        rows = list(islice(self.rows, _MOST_SEEN))
+        for row in rows:
             for steps, value in _fields(row, ()):
                 found.setdefault(steps, []).append(value)
+        for steps, values in tuple(found.items()):
+            for inner in _inner_fields(steps, values):
+                found[inner] = [_at(row, inner) for row in rows]
         return found
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The paths of all fields."""
+        return frozenset(map(_spell, self.columns))
 
     # -- fields --------------------------------------------------------------------------------
 
     def field(self, words: Sequence[str]) -> str | None:
         """Return the path of the field that words name, or None."""
         return self.named_field(words) or self._by_meaning(words)
+
+    def amount(self, path: str) -> str:
+        """Return where the number of a field is: in itself, or in `amount` and the like."""
+        inner = (f"{path}.{name}" for name in ("amount", "value", "total", "average"))
+        if self.numbers(path):
+            return path
+        return next((one for one in inner if self.numbers(one)), path)
+
+    def number_near(self, word: str) -> str | None:
+        """Return the one field of numbers whose name is like a participle: `discountPercent`."""
+        near = [
+            _spell(steps)
+            for steps in self.columns
+            if word.endswith(("ed", "ing")) and is_akin(word, str(steps[-1]))
+        ]
+        near = [path for path in near if self.numbers(path)]
+        return near[0] if len(near) == 1 else None
 
     def named_field(self, words: Sequence[str]) -> str | None:
         """Return the path of the field that is called so, or None."""
@@ -92,14 +120,22 @@ class EntryTable:
         costs = {
             steps: cost for steps in self.columns if (cost := self._cost(said, steps)) is not None
         }
+        if not costs and said in (["dat"], ["date"]) and len(dates := self.dates()) == 1:
+            return dates[0]
         if not costs:
             return self._by_spelling(words)
         least = min(costs.values())
         best = [steps for steps, cost in costs.items() if cost == least]
-        if len(best) > 1:
+        if len(best) > 1 and not self._same_everywhere(best):
             self.doubts[" ".join(words)] = tuple(_spell(steps) for steps in best)
             return None
         return _spell(best[0])
+
+    def _same_everywhere(self, fields: Sequence[Steps]) -> bool:
+        """True if all entries have one and the same at several fields: then any of them will do."""
+        first, *others = (self.columns[steps] for steps in fields)
+        is_known = any(value is not None for value in first)
+        return is_known and all(values == first for values in others)
 
     def _by_spelling(self, words: Sequence[str]) -> str | None:
         """Return the one field whose name differs by a single letter from a long word."""
@@ -107,14 +143,14 @@ class EntryTable:
         near = [
             steps
             for steps in self.columns
-            if len(steps) == 1 and one_letter_apart(said, "".join(split_name(steps[0])))
+            if len(steps) == 1 and one_letter_apart(said, "".join(split_name(str(steps[0]))))
         ]
         return _spell(near[0]) if len(near) == 1 else None
 
     def _cost(self, said: list[str], steps: Steps) -> float | None:
-        names = [[stem(word) for word in split_name(step)] for step in steps]
+        names = [[stem(word) for word in split_name(step)] for step in _names(steps)]
         leaf, parents = names[-1], [word for step in names[:-1] for word in step]
-        is_whole = "".join(said) in ("".join(leaf), stem("".join(split_name(steps[-1]))))
+        is_whole = "".join(said) in ("".join(leaf), stem("".join(split_name(str(steps[-1])))))
         if not set(said) <= {*leaf, *parents} and not is_whole:
             return None
         extra = [word for word in leaf if word not in said and not self._is_light(word, steps)]
@@ -125,8 +161,9 @@ class EntryTable:
             value = next((v for v in self.columns[steps] if v is not None), None)
             light = 0.05 * len([word for word in leaf if word not in said])
             return depth + light + (1.5 if isinstance(value, Mapping) else 0.0)
-        is_label = len(names) > 1 and steps[-1] in _LABELS and set(said) == set(names[-2])
-        return depth + 1.0 + 0.01 * _LABELS.index(steps[-1]) if is_label else None
+        own = str(steps[-1])
+        is_label = len(names) > 1 and own in _LABELS and set(said) == set(names[-2])
+        return depth + 1.0 + 0.01 * _LABELS.index(own) if is_label else None
 
     def _is_light(self, word: str, steps: Steps) -> bool:
         """True for a word of a name that people leave out: `count`, a unit, `date` of a date."""
@@ -152,7 +189,7 @@ class EntryTable:
         rows = list(self.rows[:3])
         guess = "$[0]." + "_".join(re.findall(r"\w+", phrase))
         ranked = rank_paths(guess, f"{phrase} of each", self.url, rows) if rows else []
-        inner = [(tuple(map(str, parse_path(one.path).steps[1:])), one) for one in ranked]
+        inner = [(tuple(parse_path(one.path).steps[1:]), one) for one in ranked]
         if not inner or inner[0][0] not in self.columns:
             return []
         return [replace(one, path=_spell(s)) for s, one in inner if s in self.columns]
@@ -180,26 +217,44 @@ class EntryTable:
         return [
             _spell(steps)
             for steps, values in self.columns.items()
-            if "year" in split_name(steps[-1])
+            if "year" in split_name(str(steps[-1]))
             and all(isinstance(v, int) for v in values if v is not None)
         ]
 
     def label(self) -> str | None:
         """Return the field that an entry is called by, if there is one."""
-        names = {"".join(split_name(steps[0])): steps for steps in self.columns if len(steps) == 1}
-        for name in ("name", "fullname", "title", "displayname", "login", "username", "subject"):
+        single = [steps for steps in self.columns if len(steps) == 1]
+        names = {"".join(split_name(str(steps[0]))): steps for steps in single}
+        for name in (
+            "name",
+            "fullname",
+            "title",
+            "displayname",
+            "login",
+            "username",
+            "subject",
+            "summary",
+            "label",
+        ):
             if name in names and self.texts(_spell(names[name])):
                 return _spell(names[name])
-        inner = [s for s in self.columns if len(s) == 2 and (s[0] == "name" or self.is_noun(s[0]))]
+        inner = [s for s in self.columns if len(s) == 2 and self._names_entry(str(s[0]))]
         named = [steps for steps in inner if steps[1] in ("name", "common", "title")]
         return _spell(named[0]) if len(named) == 1 else None
+
+    def _names_entry(self, name: str) -> bool:
+        return name in ("name", "metadata", "attributes", "properties") or self.is_noun(name)
+
+    def lists(self, path: str) -> bool:
+        """True if a field holds lists."""
+        return any(isinstance(value, list) for value in self._present(path))
 
     def texts(self, path: str) -> bool:
         """True if a field holds texts."""
         return any(isinstance(value, str) for value in self._present(path))
 
     def _present(self, path: str) -> list[Any]:
-        steps = tuple(map(str, parse_path(path).steps))
+        steps = tuple(parse_path(path).steps)
         return [value for value in self.columns.get(steps, ()) if value is not None]
 
     # -- values --------------------------------------------------------------------------------
@@ -211,8 +266,10 @@ class EntryTable:
             present = [value for value in values if value is not None]
             if not present or not all(isinstance(value, bool) for value in present):
                 continue
-            own = [w for w in split_name(steps[-1]) if w not in ("is", "has", "are")]
+            own = [w for w in split_name(str(steps[-1])) if w not in ("is", "has", "are")]
             plain = "".join(own)
+            if len(words) > 1 and plain.removesuffix("s") not in (name, name.removesuffix("s")):
+                continue  # What is said beside "cancelled" is not said by it.
             if (meant := agrees(name, plain)) is not None:
                 return Held(_spell(steps), "==", meant)
         return None
@@ -231,10 +288,46 @@ class EntryTable:
         # A field with few values is an enumeration; one that differs everywhere is a name.
         order = sorted(found, key=lambda steps: (_variety(self.columns[steps]), len(steps)))
         first, second = order[:2]
+        if self._same_everywhere(order):
+            return found[first]
         if _variety(self.columns[first]) * 2 <= _variety(self.columns[second]):
             return found[first]
         self.doubts[phrase] = tuple(map(_spell, order[:3]))
         return None
+
+    def value_within(self, phrase: str, path: str) -> Held | None:
+        """Return where a value is held at a path, or in what is there: `boards[0].name`."""
+        if (held := self.value(phrase, path)) is not None:
+            return held
+        held = self.value(phrase)
+        return held if held and held.path.startswith((f"{path}.", f"{path}[")) else None
+
+    def absent(self, word: str) -> str | None:
+        """Return the field that "unassigned" speaks of: some entries have `null` there."""
+        near = [
+            steps
+            for steps, values in self.columns.items()
+            if len(steps) == 1 and None in values and is_akin(word, str(steps[0]))
+        ]
+        return _spell(near[0]) if len(near) == 1 else None
+
+    def value_near(self, phrase: str, word: str, also: frozenset[str]) -> Held | None:
+        """Return where a value is held in the fields whose names are like a word, or `also`."""
+        found = [
+            held
+            for steps, values in self.columns.items()
+            if any(
+                is_akin(word, name) or not also.isdisjoint(split_name(name))
+                for name in _names(steps)
+            )
+            and (held := _held(_spell(steps), phrase, values))
+        ]
+        best = [
+            held
+            for held in found
+            if self._same_everywhere([parse_path(h.path).steps for h in (held, *found)])
+        ]
+        return found[0] if len(found) == 1 or best else None
 
     def sole(self, conditions: Sequence[Held]) -> bool:
         """True if conditions say which one entry is meant, by what it equals."""
@@ -267,10 +360,29 @@ def _fields(value: Any, steps: Steps) -> Iterator[tuple[Steps, Any]]:
             yield from _fields(inner, here)
 
 
+def _inner_fields(steps: Steps, values: list[Any]) -> Iterator[Steps]:
+    """Yield the fields of objects in a list: `$.labels[*].name`, `$.weather[0].main`."""
+    lists = [value for value in values if isinstance(value, list)]
+    seen = [one for value in lists for one in islice(value, _MOST_INNER) if isinstance(one, dict)]
+    if not seen:
+        return
+    # A list that never has more than one entry is an object in disguise.
+    is_single = all(len(value) <= 1 for value in lists)
+    for name in dict.fromkeys(name for one in seen for name in one):
+        yield (*steps, 0 if is_single else Every.ENTRY, str(name))
+
+
+def _at(row: Any, steps: Steps) -> Any:
+    found = Path(steps).find(row)
+    return None if isinstance(found, Missing) else found
+
+
+def _names(steps: Steps) -> list[str]:
+    return [step for step in steps if isinstance(step, str)]
+
+
 def _value(row: Any, path: str) -> Any:
-    for step in parse_path(path).steps:
-        row = row.get(step) if isinstance(row, Mapping) else None
-    return row
+    return _at(row, parse_path(path).steps)
 
 
 def _held(path: str, phrase: str, values: Iterable[Any]) -> Held | None:
@@ -289,8 +401,9 @@ def _same_text(value: str, phrase: str) -> bool:
     one, other = value.casefold().strip(), phrase.casefold().strip()
     if one == other:
         return True
-    plain = (re.sub(r"[\s_-]+", " ", one), re.sub(r"[\s_-]+", " ", other))
-    return plain[0] == plain[1] or (len(other) > 3 and singular(plain[0]) == singular(plain[1]))
+    plain = (re.sub(r"[\s_-]+", "", one), re.sub(r"[\s_-]+", "", other))
+    # "open" is said of what is `opened`.
+    return plain[0] == plain[1] or (len(other) > 3 and stem(plain[0]) == stem(plain[1]))
 
 
 def _variety(values: Sequence[Any]) -> int:
@@ -310,11 +423,13 @@ def _is_number(value: Any) -> bool:
     )
 
 
-def _spell(steps: Iterable[str]) -> str:
-    return str(Path(tuple(steps)))
+def _spell(steps: Steps) -> str:
+    return str(Path(steps))
 
 
-def find_lists(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, list[Any]]]:
+def find_lists(
+    value: Any, steps: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """Yield the lists of objects in a value, the outer ones first."""
     if isinstance(value, list):
         yield steps, value

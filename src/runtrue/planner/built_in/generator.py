@@ -276,7 +276,8 @@ def _refuse_unknown(roles: Roles) -> None:
     ends = roles.what[: roles.before][-1:]
     if ends and ends[0].word in {",", ":", "("}:
         return  # "names of the repos, URL": read when the answer is there.
-    if not roles.verb and before and not roles.joined and not _selects(before):
+    reads = bool(roles.urls) and not roles.sends
+    if not roles.verb and before and not roles.joined and not _selects(before) and not reads:
         raise CannotPlan(f"what {said(before)!r} means in {str(roles.clause)!r} is not clear")
 
 
@@ -326,7 +327,7 @@ def _take(roles: Roles, draft: Draft) -> None:
     ends = roles.what[: roles.before][-1:] if roles.before else []
     late += [token for token in ends if token.word in {",", ":", "("}]
     if (topic.node is not None or topic.entries) and (
-        late or lists.speaks_of_list(roles.verb, roles.what, topic)
+        late or draft.each or lists.speaks_of_list(roles.verb, roles.what, topic)
     ):
         lists.take(roles, draft)
         return

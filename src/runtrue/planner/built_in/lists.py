@@ -90,13 +90,35 @@ def take(roles: Roles, draft: Draft) -> None:
     if rows and not isinstance(rows[0], Mapping):
         nouns = nouns | {"id", "number", "value", "name"}
     table = EntryTable(rows or [data], draft.task, topic.origin, nouns, chosen=draft.paths)
-    query = QueryReader(roles.verb, roles.what, table).read()
+    try:
+        query = QueryReader(roles.verb, roles.what, table).read()
+    except CannotPlan:
+        around = _around(data, rows, reference, topic, roles, draft)
+        if around is None:
+            raise
+        query, reference, rows = around, topic.reference, None
     if query.is_plain and reference == topic.reference:
         return
     if query.is_plain:
         query.label = table.label()
     draft.drop(topic.results)
     _plan(query, reference, rows is None, roles, draft, topic, nouns)
+
+
+def _around(
+    data: Any, rows: list[Any] | None, reference: str, topic: Topic, roles: Roles, draft: Draft
+) -> ListQuery | None:
+    """Read words about what the list is in: the account of which it has the transactions."""
+    if rows is None or reference == topic.reference or not isinstance(data, Mapping):
+        return None
+    facts = {name: value for name, value in data.items() if not isinstance(value, list)}
+    table = EntryTable([facts], draft.task, topic.origin, topic.nouns, chosen=draft.paths)
+    try:
+        query = QueryReader(roles.verb, roles.what, table).read()
+    except CannotPlan:
+        return None
+    selects = query.conditions or query.order or query.takes or query.aggregate or query.group
+    return None if selects or not query.fields or query.unique else query
 
 
 def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | None, frozenset[str]]:

@@ -7,7 +7,9 @@ from runtrue.planner.built_in.cursor import ORDINAL, Order, index_of
 from runtrue.planner.built_in.query_words import (
     ASCENDING,
     DESCENDING,
+    ENTRIES,
     EXTREMES,
+    HINTS,
     ORDINALS,
     QUIET,
     SUPERLATIVES,
@@ -124,6 +126,12 @@ class Orders(Conditions):
         if found is None:
             by = next((i for i in range(n + 1, len(self.words)) if self._at(i, "by")), None)
             found = self._field_from(by + 1) if by is not None else None
+            earns = next((w for w in self.words[:n] if w in HINTS), "")
+            path = self._concept(HINTS[earns]) if found is None and earns else None
+            if path is not None:
+                self._use(n, self.words.index(earns))
+                self._order_one(path, down, n)
+                return
             if found is None or by is None:
                 if n + 1 < len(self.words) and self.tokens[n + 1].type is TokenType.NUMBER:
                     return
@@ -168,8 +176,9 @@ class Orders(Conditions):
         if self.query.order is not None:
             self._unclear([self.words[n]], "is a second order")
         self.query.order = Order(path, down)
-        number = self._number_near(n)
-        self.query.takes = [("first", number)] if number else [("at", 0)]
+        self.query.takes = [("at", 0)]
+        if number := self._number_near(n):
+            self.query.takes = [("first", number)]
 
     def _number_near(self, n: int) -> int | None:
         """Use the number of "3 cheapest", "cheapest 3", "top 3 most recent"."""
@@ -212,6 +221,7 @@ class Orders(Conditions):
             word = self.words[n]
             value = self._value_at(n + 1)
             if value and isinstance(value[0], int) and word in ("first", "last", "top", "bottom"):
+                self._refuse_last(n)
                 self._use(n, n + 1)
                 end = "last" if word in ("last", "bottom") else "first"
                 if self.query.order and word == "bottom":
@@ -219,6 +229,7 @@ class Orders(Conditions):
                     end = "first"
                 self.query.takes.append((end, value[0]))
             elif word not in ("top", "bottom"):
+                self._refuse_last(n)
                 self._use(n)
                 index = index_of(word)
                 if self.query.takes == [("at", 0)] and self.query.order:
@@ -227,6 +238,18 @@ class Orders(Conditions):
                     self.query.takes.append(("at", index))
         if len(self.query.takes) > 1:
             self.query.takes = list(dict.fromkeys(self.query.takes))
+
+    def _refuse_last(self, n: int) -> None:
+        """Refuse "the last run" of a list that begins with the latest: which end is meant?"""
+        if self.words[n] != "last" or self.query.order or (path := self._date()) is None:
+            return
+        following = set(self.words[n + 1 : n + 4])
+        dates = self.table.values(path)
+        newest_first = None not in dates and dates == sorted(dates, reverse=True) != dates[::-1]
+        if newest_first and not following & ENTRIES:
+            self._unclear(
+                [self.words[n]], "could be the latest or the end of the list, which is newest first"
+            )
 
     def _is_position(self, n: int) -> bool:
         word = self.words[n]

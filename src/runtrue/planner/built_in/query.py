@@ -7,18 +7,35 @@ for the entries themselves. Words that are left without one are named, and nothi
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from runtrue.planner.built_in.calculations import Calculations
 from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
+from runtrue.planner.built_in.descriptions import Descriptions
 from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.orders import Orders
-from runtrue.planner.built_in.query_words import AGGREGATES, PART_OF, QUIET, RELATING
+from runtrue.planner.built_in.query_words import (
+    AGGREGATES,
+    ASCENDING,
+    DESCENDING,
+    PART_OF,
+    QUIET,
+    RELATING,
+)
+from runtrue.planner.built_in.word_forms import stem
 from runtrue.planner.fix import suggestions
 from runtrue.planner.seams import Doubt
-from runtrue.planner.words import is_plural
+from runtrue.planner.words import is_plural, split_name
 
+#: Words that make one number of those that all entries have.
+_ALL_OF = frozenset({"altogether", "total", "overall", "combined"})
+#: Words between a verb and what it is done to.
+_OBJECTS = frozenset(
+    ["the", "all", "every", "each", "these", "those", "my", "our", "everyone", "everybody", "them"]
+)
+_SIZES = frozenset({"<", "<=", ">", ">="})
 _ON_LINES = (
     "one per line",
     "each on its own line",
@@ -28,7 +45,7 @@ _ON_LINES = (
 )
 
 
-class QueryReader(Orders, Calculations):
+class QueryReader(Orders, Calculations, Descriptions):
     """Reads one clause against one table."""
 
     def read(self) -> ListQuery:
@@ -40,10 +57,12 @@ class QueryReader(Orders, Calculations):
             self._asks_where_or_when()
         elif self.verb in AGGREGATES:
             self._aggregate(AGGREGATES[self.verb], 0)
+        self._refuse_command()
         for rule in (
-            self._lines, self._formats, self._orders, self._groups, self._comparisons,
-            self._periods, self._equalities, self._superlatives, self._positions,
-            self._aggregates, self._unique, self._titles, self._chunks,
+            self._lines, self._formats, self._in_order, self._absences, self._phrases,
+            self._participles, self._orders, self._groups, self._comparisons, self._periods,
+            self._equalities, self._superlatives, self._positions, self._aggregates, self._unique,
+            self._titles, self._chunks, self._entry_words,
         ):  # fmt: skip
             rule()
         self._refuse_rest()
@@ -87,6 +106,44 @@ class QueryReader(Orders, Calculations):
                         near = range(max(0, n - 2), min(len(self.words), n + length + 2))
                         self._use(*(i for i in near if self.words[i] == word))
 
+    def _refuse_command(self) -> None:
+        """Refuse "acknowledge the critical alerts": a verb that is not known is no adjective."""
+        first, *rest = [*self.words[:2], ""]
+        commands = not self.verb and self._is_word(0) and rest[0] in _OBJECTS if first else False
+        if commands and first not in QUIET | PART_OF | {"how"}:
+            self._unclear([first], "is nothing that can be done here")
+
+    def _in_order(self) -> None:
+        """Read "in order", which is as they are."""
+        for n in range(len(self.words)):
+            before = self.words[n - 1] if n else ""
+            is_own = before not in DESCENDING | ASCENDING and not self._at(n + 2, "of")
+            if self._at(n, "in", "order") and is_own and not self._at(n + 2, "by"):
+                self._use(n, n + 1)
+
+    def _entry_words(self) -> None:
+        """Read a noun that is not the API's own as one for the entries: "labels of the posts".
+
+        It is no field, stands where only the entries can, and something else says what is wanted.
+        """
+        query = self.query
+        if len(self.table.rows) < 2:
+            return
+        for n, word in enumerate(self.words):
+            if not self._is_word(n) or word in QUIET | PART_OF or self.table.named_field([word]):
+                continue
+            before = self._before(n)
+            is_each = self.words[n - 1 : n] in (["every"], ["each"]) and bool(n)
+            named = is_plural(word) or is_each
+            selects = bool(query.conditions or query.order or query.takes)
+            is_whole = before == "of" or is_each
+            is_taken = n > 0 and not self.free[n - 1] and selects
+            asks = n == 1 and self.words[0] in ("which", "what") and selects
+            counts = query.aggregate == "count" and query.conditions and n <= 1
+            if named and ((is_whole and query.fields) or is_taken or asks or counts):
+                self._use(n)
+                self.is_plural |= is_plural(word)
+
     def _lines(self) -> None:
         """Read "one per line" and the like."""
         for n in range(len(self.words)):
@@ -117,7 +174,7 @@ class QueryReader(Orders, Calculations):
             if (
                 not self._is_word(n)
                 or self.words[n] in QUIET | PART_OF
-                or self.words[n] in (",", "and", "&")
+                or self.words[n] in (",", "and", "&", "by")
             ):
                 n += 1
                 continue
@@ -125,7 +182,7 @@ class QueryReader(Orders, Calculations):
 
     def _segment(self, n: int) -> int:
         end = n
-        stop = QUIET | PART_OF | {",", "and", "&"}
+        stop = QUIET | PART_OF | {",", "and", "&", "by"}
         while end < len(self.words) and self._is_word(end) and self.words[end] not in stop:
             end += 1
         if end < len(self.words) and self.words[end] in PART_OF:
@@ -153,7 +210,7 @@ class QueryReader(Orders, Calculations):
                 for named, held in (((middle, last), (n, middle)), ((n, middle), (middle, last))):
                     words = self.words[slice(*named)]
                     path = None if self._is_entry(words) else self.table.named_field(words)
-                    value = path and self.table.value(self._said(*held), path)
+                    value = self.table.value_within(self._said(*held), path) if path else None
                     if value:
                         self._add(value)
                         self._use(*range(n, last))
@@ -186,9 +243,20 @@ class QueryReader(Orders, Calculations):
         # "labels of the products": what something is of is no further field by its meaning alone.
         is_owner = self._before(n) == "of" and bool(self._field_ends)
         path = named or (None if has_noun or is_owner else table.field(words))
-        if path is None or (named is None and self._follows_field(n)):
+        # "pipeline run": a noun beside one for the entries is no field by its meaning alone.
+        beside = self._follows_field(n) or self._is_entry(self.words[n - 1 : n])
+        if path is None or (named is None and beside):
             return False
-        if n and not self.free[n - 1] and path in {held.path for held in self.query.conditions}:
+        if named is None and len(words) > 1 and any(self._says_else(one, path) for one in words):
+            return False
+        if (
+            n
+            and not self.free[n - 1]
+            and any(
+                held.path == path or held.path.startswith((f"{path}.", f"{path}["))
+                for held in self.query.conditions
+            )
+        ):
             return True  # "in the kitchen category"
         if self.query.aggregate == "count" and not self.query.fields and not self.query.unique:
             return self._counted(path)
@@ -196,6 +264,15 @@ class QueryReader(Orders, Calculations):
         self._want(words, path)
         self._field_ends.add(end)
         return True
+
+    def _says_else(self, word: str, path: str) -> bool:
+        """True if a word is a value, or another field than the one that a phrase is taken for."""
+        if self.table.value(word) is not None:
+            return True
+        own = self.table.named_field([word])
+        if own is None or path.startswith(own):
+            return False
+        return stem(word) not in {stem(part) for part in split_name(path)}
 
     def _want(self, words: list[str], path: str) -> None:
         self.query.fields["_".join(re.sub(r"\W+", "_", word) for word in words)] = path
@@ -208,6 +285,8 @@ class QueryReader(Orders, Calculations):
         """Refuse "email every customer": that is something to do, and no field."""
         begins = not self.verb and self._field_ends == {1}
         between = self.words[1:n]
+        if begins and between[:1] in (["me"], ["us"], ["him"], ["her"], ["them"]):
+            self._unclear(self.words[:2], "is nothing that can be done here")
         if begins and between and set(between) <= {"each", "every", "all", "the", "these"}:
             self._unclear([self.words[0]], "is not clear: a field of each, or something to do")
 
@@ -217,7 +296,18 @@ class QueryReader(Orders, Calculations):
 
     def _counted(self, path: str) -> bool:
         """Count what is in a field of the one entry that is meant."""
-        self.query.aggregate_path = path
+        query = self.query
+        if query.aggregate_path not in (None, path) and not {"each", "every"} & set(self.words):
+            self._unclear([path.rpartition(".")[2]], "is a second thing to count")
+        if self.table.numbers(path) and len(self.table.rows) > 1:
+            if _ALL_OF & set(self.words):
+                query.aggregate = "sum"
+            elif {"each", "every"} & set(self.words):
+                for one in dict.fromkeys(filter(None, (query.aggregate_path, path))):
+                    self._want([one.rpartition(".")[2].lower()], one)
+                query.aggregate, query.aggregate_path, self.is_plural = "", None, True
+                return True
+        query.aggregate_path = path
         return True
 
     def _describes(self, n: int, end: int) -> bool:
@@ -305,20 +395,60 @@ class QueryReader(Orders, Calculations):
         is_one = len(self.table.rows) == 1
         return {name: found[0] if is_one else found for name, found in values.items()}
 
+    def _beside_fields(self) -> None:
+        """Give what entries are called, too, where a task says "each node with its version"."""
+        query = self.query
+        if not query.fields or query.aggregate or query.group:
+            return
+        for n, word in enumerate(self.words):
+            rest = [w for w in self.words[n + 1 : n + 5] if w not in ("(", ")", ",")]
+            joins = rest[:2] in (["together", "with"], ["along", "with"]) or (
+                rest[:1] in (["and"], ["with"]) and rest[1:2] in (["its"], ["their"])
+            )
+            if not joins or not self._is_entry([word]) or self._before(n) in PART_OF:
+                continue
+            label = self.table.label()
+            if label is None:
+                self._unclear([word], "are to be shown beside their fields, and have no name")
+            if label not in query.fields.values():
+                name = label.rpartition(".")[2].lower()
+                query.fields = {name: label, **query.fields}
+
+    def _reach_amounts(self) -> None:
+        """Calculate, order and compare by the amount of what has one: `salary.amount`."""
+        query, amount = self.query, self.table.amount
+        if query.aggregate not in ("", "count") and query.aggregate_path:
+            query.aggregate_path = amount(query.aggregate_path)
+        if query.order is not None:
+            query.order = replace(query.order, path=amount(query.order.path))
+        query.conditions = [
+            replace(held, path=amount(held.path)) if held.operator in _SIZES else held
+            for held in query.conditions
+        ]
+
     def _settle(self) -> None:
         query = self.query
+        self._reach_amounts()
         if (
             query.aggregate in ("sum", "average")
             and query.aggregate_path
             and not self.table.numbers(query.aggregate_path)
         ):
             self._unclear([query.aggregate_path], "holds no numbers to calculate with")
+        self._beside_fields()
         if query.group and (query.fields or query.takes or query.order):
             self._unclear(list(query.fields) or ["the order"], "of groups is not planned")
-        asks = self.words[:1] and self.words[0] in ("which", "who")
+        asks = self.words[:1] and self.words[0] in ("which", "who", "what")
+        said = {held.path for held in query.conditions if held.operator == "=="}
+        if asks and query.fields and set(query.fields.values()) <= said and self.table.label():
+            query.fields = {}  # All have the same there: "which animals are cats".
+        asks = asks or (self.verb == "what" and self._is_entry(self.words[:1]))
         selects = query.conditions or query.order or query.takes
         if asks and selects and not (query.fields or query.aggregate or query.group):
             query.label = self.table.label()
         plain = not (query.takes or query.aggregate or query.group or query.unique or query.order)
-        if plain and query.fields and not self.is_plural and self.table.sole(query.conditions):
+        # "the ingredients of Ramen" are those of one entry.
+        of_lists = all(self.table.lists(path) for path in query.fields.values())
+        is_one = not self.is_plural or (bool(query.fields) and of_lists)
+        if plain and query.fields and is_one and self.table.sole(query.conditions):
             query.takes = [("at", 0)]

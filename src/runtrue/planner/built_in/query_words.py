@@ -91,7 +91,9 @@ HINTS = {
     **dict.fromkeys(("aged", "age"), "age"),
     **dict.fromkeys(("weighing", "weighs", "weigh"), "weight"),
     **dict.fromkeys(("rated", "scoring", "scored"), "rating"),
-    **dict.fromkeys(("lasting", "lasts"), "length"),
+    **dict.fromkeys(
+        ("lasting", "lasts", "lasted", "taking", "takes", "take", "took", "ran"), "length"
+    ),
 }
 MONTHS = {
     name: number
@@ -109,13 +111,14 @@ MONEY = word_set("dollars dollar euros euro pounds usd eur gbp bucks")
 #: Names under which the field of a meaning is looked for, the likeliest first.
 CONCEPTS = {
     "price": ("price", "cost", "amount", "unit price"),
+    "sales": ("sales", "total sales", "sold", "units sold"),
     "age": ("age", "age years"),
-    "rating": ("rating", "score", "average rating", "stars"),
+    "rating": ("average rating", "rating", "score", "stars"),
     "popularity": ("popularity", "stargazers count", "stars", "followers", "views", "likes"),
     "height": ("height", "elevation"),
     "weight": ("weight", "mass"),
     "speed": ("speed", "max speed"),
-    "length": ("length", "duration"),
+    "length": ("length", "duration", "elapsed", "runtime", "minutes", "seconds", "hours"),
     "temperature": ("temperature", "temp"),
     "population": ("population",),
     "salary": ("salary", "pay", "wage"),
@@ -141,8 +144,11 @@ SUPERLATIVES: dict[str, tuple[str, bool, str]] = {
     **{"best": ("rating", True, ""), "worst": ("rating", False, "")},
     **{"most popular": ("popularity", True, ""), "least popular": ("popularity", False, "")},
     **{"tallest": ("height", True, ""), "heaviest": ("weight", True, "")},
-    **{"lightest": ("weight", False, ""), "fastest": ("speed", True, "")},
-    **{"slowest": ("speed", False, ""), "longest": ("length", True, "")},
+    **{"lightest": ("weight", False, ""), "fastest": ("speed", True, "length")},
+    "quickest": ("speed", True, "length"),
+    **{"slowest": ("speed", False, "length"), "longest": ("length", True, "")},
+    "shortest": ("length", False, ""),
+    **dict.fromkeys(("bestselling", "best-selling", "best selling"), ("sales", True, "")),
     **dict.fromkeys(("hottest", "warmest"), ("temperature", True, "")),
     **{"coldest": ("temperature", False, ""), "most populous": ("population", True, "")},
     **{"most populated": ("population", True, ""), "least populated": ("population", False, "")},
@@ -158,5 +164,27 @@ AGGREGATES = {
     **dict.fromkeys(("sum", "total"), "sum"),
     **dict.fromkeys(("average", "mean", "avg"), "average"),
 }
+#: Verbs of dates, and what the name of the date has to have in it.
+DATE_VERBS = {
+    **dict.fromkeys(("hired", "employed", "joined"), ("hire", "start", "join", "employ", "since")),
+    **dict.fromkeys(("released", "published", "launched"), ("release", "publish", "launch")),
+    **dict.fromkeys(("started", "begun"), ("start", "begin")),
+    **dict.fromkeys(("booked", "ordered", "placed"), ("book", "order", "create", "date")),
+    **dict.fromkeys(("opened", "made", "added", "posted", "written"), ("create", "add", "post")),
+}
+#: Words before a field that an entry has nothing in.
+LACKING = ("without", "lacking", "missing", "with no", "have no", "has no")
+#: Verbs for whoever made an entry: "opened by nina".
+MADE_BY = word_set(
+    "made created opened written posted authored submitted reported filed raised sent published "
+    "triggered started run owned uploaded organised organized booked ordered placed added"
+)
+#: Words in the names of fields that hold a person.
+MAKERS = word_set(
+    "user author creator owner actor account by organizer organiser sender login assignee reporter "
+    "customer username client from member poster"
+)
+#: Words after which a value may stand that a participle speaks of: "assigned to mara".
+AFTER_PARTICIPLE = word_set("to by in at with as for on from")
 DESCENDING = word_set("descending desc reverse reversed decreasing backwards")
 ASCENDING = word_set("ascending asc increasing")

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from runtrue.planner.built_in import files
+from runtrue.planner.built_in import files, lists
 from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, fill
+from runtrue.planner.built_in.clauses import Roles
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
 from runtrue.planner.built_in.urls import is_secret
 from runtrue.planner.task import Clause, TaskToken, TokenType, read_task
@@ -19,6 +20,7 @@ from runtrue.planner.words import (
     FILLERS,
     SHOW,
     TAKE,
+    is_plural,
     singular,
     singulars,
     split_name,
@@ -43,13 +45,19 @@ _LOOKING = word_set("get show list return read retriev fetch search find query q
 _LOOKING |= word_set(
     "describ count check display print report tell provid calculat comput the a an"
 )
-#: What people say for a word in the name or the description of a tool.
+#: What people say for words in the name or the description of a tool.
 _ALSO = {
-    "repository": "repo",
-    "add": "sum",
-    "plus": "sum",
-    "folder": "directory",
-    "dir": "directory",
+    "repository": ("repo",),
+    "add": ("sum", "create", "post"),
+    "plus": ("sum",),
+    "folder": ("directory",),
+    "dir": ("directory",),
+    "remove": ("delete",),
+    "erase": ("delete",),
+    "make": ("create", "add"),
+    "new": ("create", "add"),
+    "change": ("update", "edit"),
+    "set": ("update",),
 }
 #: Words that have somebody do something: "have the echo server say …".
 _CAUSING = frozenset({"have", "let", "make"})
@@ -105,15 +113,54 @@ def call_tool(clause: Clause, draft: Draft, components: tuple[Interface, ...]) -
         tools = [tool for tool in tools if tool.server in servers]
     matches = sorted((_match(clause, tool) for tool in tools), key=lambda m: -m.score)
     eligible = [m for m in matches if not m.unexplained and _is_meant(clause, m.interface)]
+    if not eligible and servers and (reading := _reading(clause, matches)) is not None:
+        _query(reading, clause, draft)
+        return
     sure = servers or (eligible and (eligible[0].named or eligible[0].score >= _LEAST))
     if not eligible or not sure:
         raise _refusal(clause, matches if servers else [m for m in matches if m.score > 0])
     if len(eligible) > 1 and eligible[0].score - eligible[1].score < _MARGIN:
         close = [m.interface.type for m in eligible if eligible[0].score - m.score < _MARGIN]
         raise CannotPlan(f"{str(clause)!r} could mean several tools: {', '.join(close)}")
+    if eligible[0].wanted and eligible[0].interface.type.startswith("api-"):
+        _query(eligible[0], clause, draft)
+        return
     _call(eligible[0], draft)
     if eligible[0].wanted:
         files.take(list(eligible[0].wanted), draft)
+
+
+def _reading(clause: Clause, matches: list[_Match]) -> _Match | None:
+    """Return the operation that reads what a clause speaks of, where other words say what of it."""
+    reading = [
+        match
+        for match in matches
+        if match.interface.reads
+        and match.interface.type.startswith("api-")
+        and all(name in match.values for name in match.interface.required)
+        and _is_meant(clause, match.interface)
+    ]
+    first, second = (*reading, None, None)[:2]
+    if first is None or (second is not None and first.score - second.score < _MARGIN):
+        return None
+    return first
+
+
+def _query(match: _Match, clause: Clause, draft: Draft) -> None:
+    """Call an operation, and plan what the words that are no arguments want of its answer."""
+    spoken = _spoken(clause, match.interface)
+    wording = Wording(spoken)
+    fill(_arguments(match.interface), wording)
+    server = (match.interface.server or "").lower()
+    verb = clause.verb if spoken and spoken[0].word == clause.verb else ""
+    what = [
+        token
+        for at, token in wording.free()
+        if token.word not in (server, "api") and not (at == 0 and verb)
+    ]
+    _call(match, draft)
+    roles = Roles(clause, verb, what=[t for t in what if t.word != ":"])
+    lists.take(roles, draft)
 
 
 def _refusal(clause: Clause, near: list[_Match]) -> CannotPlan:
@@ -134,11 +181,15 @@ def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str
         return set()
     words = [clause.verb, *(token.word for token in clause.tokens)]
     found = set()
+    apis = {tool.server for tool in components if tool.type.startswith("api-")}
     for server in {tool.server for tool in components if tool.server is not None}:
         for at in (at for at, word in enumerate(words) if word == server.lower()):
             before = [w for w in words[max(0, at - 2) : at] if w not in {"the", "my", "mcp"}]
             after = words[at + 1 : at + 3]
-            if {"server", "mcp", "tool", "api"} & set(after) or _REFERRING & set(before[-1:]):
+            # The name of an API that somebody added is no word for anything else.
+            is_api = server in apis and (before[-1:] == [] or before[-1] in PREPOSITIONS | {""})
+            refers = _REFERRING & set(before[-1:]) or is_api
+            if {"server", "mcp", "tool", "api"} & set(after) or refers:
                 found.add(server)
     return found
 
@@ -156,8 +207,8 @@ def _match(clause: Clause, tool: Interface) -> _Match:
     wanted = []
     for _, token in wording.free():
         word = singular(token.word)
-        also = _ALSO.get(word, "")
-        word = also if also in described | named and word not in described | named else word
+        if word not in named:
+            word = next((also for also in _ALSO.get(word, ()) if also in named), word)
         if word in named - server:
             score += _NAME_WEIGHT
             hits.add(word)
@@ -254,4 +305,7 @@ def _call(match: _Match, draft: Draft) -> None:
     words = split_name(_own_name(tool))
     node = draft.node("_".join(words) or "call", tool.type, params)
     nouns = frozenset(map(singular, words))
+    if tool.type.startswith("api-"):
+        # "List the animals" says what else the pets are called.
+        nouns |= {singular(word) for word in split_name(tool.description) if is_plural(word)}
     draft.set_topic("result", f"${{{node['id']}.result}}", DataForm.DATA, nouns=nouns)

@@ -11,11 +11,16 @@ from runtrue.planner.built_in.draft import Draft, literal
 from runtrue.planner.words import is_plural, name_of, singular, word_set
 from runtrue.workflow import redact_by_name
 
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][\w-]*)\}")
+_PLACEHOLDER = re.compile(r"(?<!\$)\{([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\}")
 #: Words where an id could be, and that are none.
 _NO_IDS = word_set(
     "me self all new latest current search find count stats status recent popular random top "
     "list query info export"
+)
+#: Those of them that say which entries of the list before them: `/alerts/active`.
+_PARTS = word_set(
+    "active all archived closed featured find list mine open pending popular public query recent "
+    "search top trending upcoming"
 )
 #: `:name`, as the routes of many servers are written.
 _ROUTE_NAME = re.compile(r"\A:([A-Za-z_][\w-]*)(?=\.|\Z)")
@@ -66,6 +71,8 @@ def read_url(url: str, draft: Draft) -> Address:
             nouns |= set(map(singular, words))
             collection = is_plural(words[-1])
             own = {words[-1]} if collection else set()
+            if segment.lower() in _PARTS and (listed := _listed(segments[:at])):
+                own, collection = {listed}, True
         elif segment:
             own, collection = _resource(before), False
     filled = "/".join(made) + (f"#{literal(fragment)}" if fragment else "")
@@ -78,6 +85,13 @@ def read_url(url: str, draft: Draft) -> Address:
         collection=collection,
         auth=_auth(userinfo, draft) if userinfo else {},
     )
+
+
+def _listed(segments: list[str]) -> str:
+    """Return the plural that a list is of: `/recipes/v2/search` is of recipes."""
+    named = [one for one in segments if one and not re.fullmatch(r"v\d+(\.\d+)?", one)]
+    last = named[-1].lower() if named else ""
+    return last if is_plural(last) and last.isalpha() else ""
 
 
 def _resource(before: str) -> set[str]:
@@ -108,6 +122,8 @@ def _is_id(segment: str, before: str) -> bool:
     if not segment or "{" in segment or "$" in segment:
         return False
     of_many = re.fullmatch(r"[A-Za-z_-]+", before) and is_plural(before.lower())
+    if segment.lower() in _PARTS:
+        return False
     is_number = re.fullmatch(r"\d+", segment) is not None
     return is_number or (bool(of_many) and segment.lower() not in _NO_IDS)
 
@@ -164,6 +180,12 @@ def _filled(text: str, draft: Draft) -> str:
 
 def _reference(name: str, draft: Draft) -> str:
     """Return a reference for `{name}`: to a value taken before, one of the task, or an input."""
+    if "." in name:
+        from runtrue.planner.built_in.chains import value_for
+
+        return value_for(name, draft) or draft.missing(
+            name_of([name]), f"the value for {{{name}}} in the URL"
+        )
     key = name_of([name])
     if key in draft.known:
         # It was only wanted for this.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from runtrue.planner.words import singular
+from runtrue.planner.words import singular, split_name
 
 _SHORT = 5
 #: What adjectives say of a field that is true or false: the opposite of its name, or the same.
@@ -51,6 +51,16 @@ def _derived(one: str, other: str) -> bool:
     """True if one word is made from the other: `remotely` and `remote`, `succeeded`, `success`."""
     common = _common(one, other)
     return common > _SHORT - 1 and common >= min(len(one), len(other)) - 2
+
+
+def is_akin(word: str, name: str) -> bool:
+    """True if a participle is made of a name's word: `assigned` and `assignee`, `labels`."""
+    base = stem(word)
+    base = base[:-1] if base[-2:-1] == base[-1:] and len(base) > _SHORT else base
+    return any(
+        _common(base, part) >= min(len(base), _SHORT) and len(base) >= _SHORT - 1
+        for part in split_name(name)
+    )
 
 
 def _alike(one: str, other: str) -> bool:

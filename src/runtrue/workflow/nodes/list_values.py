@@ -57,9 +57,14 @@ def values_of(param: str, path: str | None, entries: list[Any]) -> list[Any]:
     """
     if path is None:
         return entries
-    found = Path((Every.ENTRY, *field_path(path).steps)).find(entries)
+    steps = field_path(path)
+    found = Path((Every.ENTRY, *steps.steps)).find(entries)
     if isinstance(found, Missing):
         raise _no_field(param, path, found, entries)
+    if Every.ENTRY in steps.steps:
+        # A list for each entry: a wildcard in a wildcard is one long list.
+        each = (steps.find(entry) for entry in entries)
+        return [None if isinstance(value, Missing) else value for value in each]
     values: list[Any] = found
     return values
 
