@@ -230,6 +230,14 @@ def test_calls_of_untouched_functions_and_calls_that_give_nothing_are_no_evidenc
     assert agree(dict(silent), silent, {"total"}) is None
 
 
+def test_what_a_private_function_leaves_behind_is_its_own_business() -> None:
+    upstream = {f"T.width({n})": f"{n} leaves (T({n}),)" for n in range(6)}
+    upstream["T._widths(1)"] = "1 leaves (T(1),)"
+    assert agree({**upstream, "T._widths(1)": "1 leaves (T(2),)"}, upstream, {"T.width"}) is True
+    assert agree({**upstream, "T._widths(1)": "2 leaves (T(1),)"}, upstream, {"T.width"}) is False
+    assert agree({**upstream, "T.width(1)": "1 leaves (T(2),)"}, upstream, {"T.width"}) is False
+
+
 def test_functions_that_differ_are_named_with_their_class() -> None:
     one = "class A:\n    def f(self): return 1\n    def g(self): return 2\n"
     assert changed_functions(one, one.replace("return 2", "return 3")) == {"A.g"}

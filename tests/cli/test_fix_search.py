@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.cli.conftest import Machine, MakeProject
 
 FILES = {
@@ -32,6 +34,59 @@ def test_a_search_in_vain_is_not_repeated_on_the_same_code(
     assert done.code == 1, done.said
     assert done.said.count("did not search again") == 1, done.said
     assert done.said.count("none passed") == 1
+
+
+LAZY = {
+    "shop/__init__.py": """
+        def load(name):
+            from shop import loader
+            return loader.Loader(name)
+    """,
+    "shop/loader.py": """
+        import re
+
+        SEPARATOR = ","
+        LIMIT = 10
+        WORD = re.compile(r"[a-z]+")
+
+
+        class Loader:
+            def __init__(self, name):
+                self.name = name
+                self.items = []
+
+            def add(self, text):
+                for part in text.split(SEPARATOR):
+                    self.itmes.append(part)
+                return len(self.items)
+    """,
+    "tests/test_load.py": """
+        from shop import load
+
+
+        def test_name():
+            assert load("b").name == "b"
+
+
+        def test_add():
+            assert load("a").add("a,b") == 2
+    """,
+    "conftest.py": "",
+}
+
+
+def test_the_frame_that_failed_comes_before_lines_that_a_late_import_ran(
+    tmp_path: Path, make_project: MakeProject
+) -> None:
+    done = Machine(tmp_path).runtrue("fix", make_project(LAZY), "--json")
+    assert done.code == 0, done.said
+    assert "self.items.append(part)" in done.json["diff"]
+    (trace,) = [
+        part["trace"] for one in done.json["attempts"] if one["fix"] for part in one["fix"]["parts"]
+    ]
+    assert trace["suspects"][0] == "shop/loader.py:15"
+    # Among the very first: nothing of the module's own lines was tried before it.
+    assert trace["solutions"][0]["signs"]["before"] < 2
 
 
 MISSPELT = {

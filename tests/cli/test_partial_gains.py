@@ -80,6 +80,31 @@ def test_two_of_three_fixed_tests_are_offered_and_can_be_taken(
     assert not (machine.home / ".runtrue" / "sandboxes" / f"{run_id}-apply").exists()
 
 
+def test_a_test_file_that_cannot_be_imported_does_not_hide_the_others(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(
+        {
+            "shapes.py": "def area(a, b):\n    return a + b\n",
+            "test_area.py": """
+                from shapes import area
+
+
+                def test_area():
+                    assert area(2, 3) == 6
+            """,
+            "test_old.py": "import no_such_package\n\n\ndef test_old():\n    pass\n",
+        }
+    )
+    right = "sed -i 's/a + b/a * b/' shapes.py"
+    done = machine.runtrue("fix", project, "--agent", right, "--json")
+    assert done.code == 1
+    assert done.json["gained"] == ["test_area.py::test_area"]
+    assert [f["location"]["file"] for f in done.json["findings"]] == ["test_old.py"]
+    assert machine.runtrue("runs", "apply", done.json["run_id"]).code == 0
+    assert "return a * b" in (project / "shapes.py").read_text()
+
+
 def test_another_wrong_number_is_no_gain(machine: Machine, project: Path) -> None:
     wrong = "sed -i 's/return 3$/return 5/; s/return 5$/return 7/' shapes.py"
     (project / "test_shapes.py").write_text(

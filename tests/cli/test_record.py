@@ -209,12 +209,6 @@ def test_what_a_test_raises_is_a_failure_and_errors_are_of_set_up_and_collection
 ) -> None:
     record = record_of(machine.runtrue("fix", "--json", cwd=make_project(RAISES)).json)
     results = record["loop_state"]["test_results"]
-    # A file that cannot be collected keeps pytest from running the others.
-    assert (results["failed"], results["errors"]) == (0, 1)
-    ran = {file: text for file, text in RAISES.items() if file != "tests/test_unread.py"}
-    project = make_project(ran, name="ran")
-    results = record_of(machine.runtrue("fix", "--json", cwd=project).json)["loop_state"][
-        "test_results"
-    ]
     del results["duration_ms"]
-    assert results == {"total": 4, "passed": 1, "failed": 1, "errors": 1, "skipped": 1}
+    # A file that cannot be collected does not keep pytest from running the others.
+    assert results == {"total": 5, "passed": 1, "failed": 1, "errors": 2, "skipped": 1}

@@ -54,6 +54,36 @@ def test_a_branch_is_added_for_another_constant_that_the_file_knows() -> None:
     offers("case", source, wanted)
 
 
+def test_a_branch_is_added_for_a_constant_that_is_named_like_the_one_asked_for() -> None:
+    source = """\
+    KEEP_EXTRA = 1
+    DROP_EXTRA = 2
+    SIZE = 3
+
+    def sort(items, mode):
+        for item in items:
+            if mode == KEEP_EXTRA:
+                yield item
+            else:
+                raise ValueError(item)
+    """
+    branch = "            elif mode == {}:\n                continue\n            else:"
+    offers("case", source, source.replace("            else:", branch.format("DROP_EXTRA")))
+    assert not any("mode == SIZE" in text for text in proposed(source))
+
+
+def test_a_call_is_written_as_a_like_one_that_is_given_more() -> None:
+    source = """\
+def combine(pairs, how, part):
+    _how = how if part else lambda x, y, i: how(x, y)
+    for i, x, y in pairs:
+        if x is None:
+            yield _how(y, y, i)
+        yield {}
+"""
+    assert source.format("_how(x, y, i)") in written(source.format("how(x, y)"))
+
+
 def test_a_flag_of_the_function_switches_a_condition_off() -> None:
     source = "def f(items, strict=False):\n    if {}len(items) == 1:\n        return items[0]\n"
     assert source.format("not strict and ") in written(source.format(""))

@@ -342,6 +342,8 @@ def pytest_plugin_registered(plugin: Any) -> None:
 def pytest_configure(config: Any) -> None:
     """Register the plugins of the session that is reported."""
     if _is_reported(config):
+        # One file that cannot be imported must not hide what the others say.
+        config.option.continue_on_collection_errors = True
         if _guard is not None:
             config.pluginmanager.register(_Reporter(config), "runtrue-reporter")
         if _SECONDS and hasattr(signal, "setitimer"):

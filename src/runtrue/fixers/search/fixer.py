@@ -352,7 +352,8 @@ def _proposal_text(report: SearchReport, solution: Solution) -> str:
         facts.append(f"{others} more would pass")
     facts.append(f"confidence {solution.confidence:.2f}")
     if solution.left:
-        facts.append(f"{len(solution.left)} tests still fail")
+        left = len(solution.left)
+        facts.append(f"{left} test still fails" if left == 1 else f"{left} tests still fail")
     if solution.twins:
         facts.append(f"the same is written in {', '.join(solution.twins[:3])}")
     if solution.doubt:

@@ -192,7 +192,7 @@ def other_case(site: EditSite) -> Iterator[Edit]:
             return
     if not isinstance(left, ast.Name | ast.Attribute):
         return
-    others = _compared(program, program.source(left))
+    others = _compared(program, program.source(left)) | _constants_like(program, asked)
     others.pop(program.source(asked), None)
     word = program.source(left)
     operator = "is" if isinstance(node.test.ops[0], ast.Is) else "=="
@@ -215,6 +215,26 @@ def _compared(program: Program, word: str) -> dict[str, None]:
             if isinstance(other, ast.Constant | ast.Name | ast.Attribute):
                 found.setdefault(program.source(other))
     return found
+
+
+def _constants_like(program: Program, asked: ast.expr) -> dict[str, None]:
+    """Return the constants of the file that are of the same kind as one of them, by their names.
+
+    `KEEP_EXTRA = 1` and `DROP_EXTRA = 2` share a word and a type.
+    """
+    if not isinstance(asked, ast.Name):
+        return {}
+    found = {
+        one.targets[0].id: type(one.value.value)
+        for one in program.tree.body
+        if isinstance(one, ast.Assign)
+        and isinstance(one.targets[0], ast.Name)
+        and isinstance(one.value, ast.Constant)
+    }
+    kind, words = found.get(asked.id), set(asked.id.split("_"))
+    return {
+        name: None for name, its in found.items() if its is kind and words & set(name.split("_"))
+    }
 
 
 def _same(one: str, other: str) -> bool:
@@ -262,6 +282,29 @@ def other_call(site: EditSite) -> Iterator[Edit]:
         yield rewrite(program, "other_call", node, Code(text), unlikely=1.0 + 0.4 * n)
 
 
+def longer_call(site: EditSite) -> Iterator[Edit]:
+    """A call of what a like name means, with one more argument, as the function calls it elsewhere.
+
+    `how(a, b)` beside `_how(x, y, n)` is written `_how(a, b, n)`.
+    """
+    program, node = site.program, site.node
+    function = program.function_of(node)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or function is None:
+        return
+    if node.keywords or not node.args:
+        return
+    name, given = node.func.id, [program.source(one) for one in node.args]
+    made: dict[str, None] = {}
+    for one in walk(function, ast.Call):
+        match one:
+            case ast.Call(func=ast.Name(id=other), args=[*most, last], keywords=[]) if (
+                other != name and len(most) == len(given) and likeness(name, other) >= _ALIKE
+            ):
+                made.setdefault(f"{other}({', '.join([*given, program.source(last)])})")
+    for n, text in enumerate(list(made)[:_MOST]):
+        yield rewrite(program, "parallel", node, Code(text), unlikely=0.8 + 0.4 * n)
+
+
 def flagged(site: EditSite) -> Iterator[Edit]:
     """A condition that a flag of the function switches on or off: `not strict and …`."""
     program, node = site.program, site.node
@@ -305,4 +348,4 @@ def _flags(function: Function) -> list[str]:
 
 
 PARALLEL_STATEMENTS = (other_target, renamed_definition, other_case)
-PARALLEL_EXPRESSIONS = (like_parallel, other_call, flagged)
+PARALLEL_EXPRESSIONS = (like_parallel, longer_call, other_call, flagged)
