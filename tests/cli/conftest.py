@@ -105,9 +105,14 @@ MakeProject = Callable[..., Path]
 @pytest.fixture
 def make_project(tmp_path: Path) -> MakeProject:
     """Makes a project of the given files, as a git repository with one commit unless told not."""
+    return make_in(tmp_path)
+
+
+def make_in(directory: Path) -> MakeProject:
+    """Return what makes projects in a directory."""
 
     def make(files: Mapping[str, str], *, name: str = "project", git: bool = True) -> Path:
-        project = tmp_path / name
+        project = directory / name
         write(project, files)
         if git:
             identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")

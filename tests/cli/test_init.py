@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+
+import jsonschema
 import pytest
 
 from runtrue.checks import own_checks
@@ -58,6 +62,20 @@ def test_what_is_written_gives_the_same_checks(
     config = load_config(project)
     assert len(config.checks) == len(found) > 0
     assert own_checks(project, config) == found
+
+
+def test_the_schema_that_the_file_names_is_written_and_accepts_it(
+    machine: Machine, make_project: MakeProject
+) -> None:
+    project = make_project(BY_TOX)
+    assert machine.runtrue("init", "--schema", cwd=project).code == 0
+    text = (project / "runtrue.toml").read_text()
+    directive, _, name = text.partition("\n")[0].partition(" ")
+    assert directive == "#:schema"
+    schema = json.loads((project / name).read_text())
+    jsonschema.validate(tomllib.loads(text), schema)
+    with pytest.raises(jsonschema.ValidationError, match="tests_can_fial"):
+        jsonschema.validate({"gate": {"tests_can_fial": True}}, schema)
 
 
 def test_it_can_only_be_printed(machine: Machine, make_project: MakeProject) -> None:

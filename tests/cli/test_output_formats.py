@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,12 @@ from runtrue.cli.report_formats import CheckResult, Outcomes, OutputFormat, rend
 from runtrue.loop import Fault, Finding, Location
 from tests.cli.conftest import Done, Machine, MakeProject, write
 from tests.cli.test_gate import READY, SHOP, WRONG, git
+from tests.conftest import MODULES
 
 ROOT = Path(__file__).parents[2]
+NODE = Path(sys.executable).with_name("node")
+BROKEN = "def total(prices):\n    return sum(prices) + 1\n"
+SUM = "from shop import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
 HOSTILE = "it`s |broken|\n::error::x%0A]]> <script>alert(1)</script> \x1b[31m\u202e"
 
 
@@ -173,6 +178,69 @@ def test_the_steps_of_the_action_annotate_and_leave_their_reports(
     assert [r["ruleId"] for r in results] == ["pytest/AssertionError"]
     assert "runtrue gate: failed" in out.with_suffix(".summary").read_text()
     assert JUnitXml.fromfile(str(out / "junit.xml")).failures == 1
+
+
+def test_the_action_pushes_a_fix_and_comments_where_it_is_asked_to(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    top = make_project(
+        {"README.md": "two projects\n", "web/shop.py": BROKEN, "web/test_shop.py": SUM}
+    )
+    remote = tmp_path / "remote.git"
+    git(top, "init", "--bare", "--quiet", str(remote))
+    git(top, "remote", "add", "origin", str(remote))
+    programs = tmp_path / "programs"
+    write(programs, {"gh": '#!/bin/sh\necho "$@" > "$0.asked"\n'})
+    (programs / "gh").chmod(0o755)
+    agent = tmp_path / "agent.sh"
+    agent.write_text("sed -i 's/ + 1//' shop.py\n")
+    done = action(
+        machine,
+        top,
+        tmp_path / "out",
+        RUNTRUE_COMMAND="fix",
+        RUNTRUE_PATH="web",
+        RUNTRUE_ARGS=f"--agent 'sh {agent}'",
+        RUNTRUE_BRANCH="fix/totals",
+        RUNTRUE_COMMENT="17",
+        PATH=f"{programs}:{machine.env['PATH']}",
+    )
+    assert done.code == 0, done.said
+    assert git(remote, "show", "fix/totals:web/shop.py") == BROKEN.replace(" + 1", "")
+    assert git(remote, "log", "--format=%s", "fix/totals").startswith("fix: make failing checks")
+    asked = (programs / "gh.asked").read_text()
+    assert asked.startswith("pr comment 17 --edit-last --create-if-none --body-file ")
+
+
+@pytest.mark.usefixtures("npm_servers")
+def test_the_validator_of_the_format_accepts_sarif(
+    machine: Machine, make_project: MakeProject, tmp_path: Path
+) -> None:
+    files = {"hostile": render(outcomes(finding(HOSTILE)), OutputFormat.SARIF)}
+    files["gate"] = judged(machine, make_project(SHOP), "--output", "sarif").out
+    files["passed"] = render(outcomes(), OutputFormat.SARIF)
+    # What it says of this shows that it looks.
+    files["wrong"] = files["gate"].replace('"ruleId"', '"rule"')
+    for name, text in files.items():
+        (tmp_path / f"{name}.sarif").write_text(text)
+    log = tmp_path / "log.sarif"
+    validator = MODULES.parent / "@microsoft/sarif-multitool/bin.js"
+    names = [tmp_path / f"{name}.sarif" for name in files]
+    done = subprocess.run(
+        [NODE, validator, "validate", *names, "--output", log, "--log", "ForceOverwrite"],
+        env={**machine.env, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (run,) = json.loads(log.read_text("utf-8-sig"))["runs"]
+    refused = {
+        place["physicalLocation"]["artifactLocation"]["uri"].rpartition("/")[2]
+        for result in run["results"]
+        if result.get("level") == "error"
+        for place in result["locations"]
+    }
+    assert refused == {"wrong.sarif"}, done.stdout + done.stderr
 
 
 def test_the_action_refuses_another_command(

@@ -23,6 +23,7 @@ from tests.cli.warm import run_runtrue
 from tests.fixers.search.examples import EXAMPLES
 from tests.isolation.table import table
 
+from .api_reference import api_reference
 from .pages import DOCS, ROOT, region
 from .sessions import SESSIONS, commands_of, console, normalised, play
 
@@ -226,6 +227,7 @@ OTHER_PARTS = [
     Part(DOCS / "reference" / "nodes.md", "nodes", _node_types),
     Part(DOCS / "reference" / "profiles.md", "profiles", _profiles),
     Part(DOCS / "reference" / "isolation.md", "attacks", table),
+    Part(DOCS / "reference" / "api.md", "api", api_reference),
     Part(DOCS / "reference" / "reports.md", "reports", _reports),
     Part(DOCS / "reference" / "edits.md", "kinds", _edits),
     Part(DOCS / "reference" / "edits.md", "rules", _rules),

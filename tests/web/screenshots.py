@@ -1,20 +1,26 @@
 """Makes the pictures of docs/ui.md: `.venv/bin/python -m tests.web.screenshots`.
 
-The runs are real ones of the real command line.
+The runs are real ones of the real command line. With a directory, every page is put there instead,
+at each width and in both themes, to be looked at.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import textwrap
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from tests.cli.conftest import Machine, write
+from tests.cli.conftest import Machine, make_in, write
 from tests.cli.test_ask_by_example import SHIPPING
+from tests.planner.api import running_api
 from tests.web.browser import go, served, started_browser, visit
+from tests.web.every_page import fill
 
 PICTURES = Path(__file__).parent.parent.parent / "docs" / "ui"
 
@@ -85,7 +91,10 @@ WORKFLOW = """
 """
 
 
-def main() -> int:
+def main(argv: Sequence[str]) -> int:
+    if argv:
+        _take_every_page(Path(argv[0]))
+        return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pictures-") as directory:
         root = Path(directory)
@@ -127,5 +136,20 @@ def _take(browser: Browser, address: str) -> None:
     phone.screenshot(path=PICTURES / "phone.png")
 
 
+def _take_every_page(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="pictures-") as root, running_api() as api:
+        machine = Machine(Path(root), search=False)
+        paths = fill(machine, make_in(Path(root)), api)
+        with served(machine) as address, started_browser() as browser:
+            for theme, width in product(("light", "dark"), (360, 1280, 2560)):
+                page = visit(browser, address, theme=theme, width=width)
+                for number, path in enumerate(paths):
+                    go(page, path)
+                    name = re.sub(r"[^a-z]+", "-", path.lower()).strip("-") or "inbox"
+                    picture = directory / f"{number:02}-{name}-{width}-{theme}.png"
+                    page.screenshot(path=picture, full_page=True)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from runtrue.flow import Journal
 from tests.cli.conftest import Machine, MakeProject, make_project, write
 from tests.cli.plans import FILES, HAS_TWO, Plans
 from tests.cli.test_ask_by_example import SHIPPING
+from tests.cli.test_plan_people import step
 from tests.conftest import npm_servers
 from tests.planner.api import Api, api_fixture
 from tests.web.browser import (
@@ -24,8 +24,7 @@ from tests.web.browser import (
     started_browser,
     visit,
 )
-from tests.web.site import passed, waiting
-from tests.web.test_hostile import hostile_run
+from tests.web.every_page import OPEN_ALL, fill, record_runs
 
 __all__ = ["api_fixture", "make_project", "npm_servers"]
 
@@ -126,18 +125,29 @@ def test_a_plan_is_executed_answered_and_applied_from_the_inbox(
     chromium: Browser, machine: Machine, make_project: MakeProject
 ) -> None:
     plans = Plans(machine, make_project(FILES))
-    file = plans.file(plans.script("echo two > handler.py"), HAS_TWO)
-    made = machine.runtrue("plan", "use", file, "--json", cwd=plans.project)
+    strategy = step(plans.script("echo two > handler.py"), network=True)
+    file = plans.file("", HAS_TWO, strategy=strategy)
+    made = plans.use(file)
     assert made.code == 0, made.said
     with served(machine, cwd=plans.project) as address:
         page = visit(chromium, address)
+        # A plan that has not begun has a page too.
+        go(page, f"/runs/{made.json['run_id']}")
+        expect(page.locator(".steps .pending")).to_have_count(1)
+        go(page, "/")
         page.get_by_role("button", name="Execute").click()
+        approve = page.get_by_role("button", name="Approve exactly this")
+        expect(approve).to_be_visible(timeout=PATIENCE)
+        go(page, "/")
+        expect(page.locator("article.item")).to_contain_text("it needs the network")
+        approve.click()
         apply = page.get_by_role("button", name="Apply to my files")
         expect(apply).to_be_visible(timeout=PATIENCE)
         expect(page.locator(".steps .done")).to_have_count(1)
         assert (plans.project / "handler.py").read_text() == FILES["handler.py"]
         apply.click()
         expect(page.locator("#head .chip.good")).to_have_text("applied", timeout=PATIENCE)
+        demand_calm(page)
     assert (plans.project / "handler.py").read_text() == "two\n"
 
 
@@ -177,23 +187,14 @@ def test_a_workflow_is_edited_checked_run_and_taken_back(
         state_of(page, "Passed")
         expect(page.locator("#result")).to_contain_text("goodbye Grace")
         go(page, "/workflows/hello")
-        page.get_by_role("button", name="Take version 1 back").click()
+        page.get_by_role("button", name="Restore version 1").click()
         expect(page.locator(".versions li")).to_have_count(3)
         demand_calm(page)
     assert "echo hello" in machine.runtrue("workflow", "export", "hello").out
 
 
-def _filled(machine: Machine) -> str:
-    machine.journal.parent.mkdir(mode=0o700, exist_ok=True)
-    with Journal(machine.journal) as journal:
-        passed(journal)
-        waiting(journal, {"apply": True, "diff": ""})
-        waiting(journal, {"why": "x"})
-        return hostile_run(journal)
-
-
 def test_hostile_content_runs_nowhere(chromium: Browser, machine: Machine) -> None:
-    run_id = _filled(machine)
+    run_id = record_runs(machine)
     said: list[str] = []
     with served(machine) as address:
         page = visit(chromium, address)
@@ -211,60 +212,37 @@ def test_hostile_content_runs_nowhere(chromium: Browser, machine: Machine) -> No
 def test_no_page_has_a_serious_barrier_or_is_wider_than_a_phone(
     chromium: Browser, machine: Machine, make_project: MakeProject, api: Api, npm_servers: None
 ) -> None:
-    run_id = _filled(machine)
-    plans = Plans(machine, make_project(FILES))
-    plan = plans.use(plans.file(plans.script("echo two > handler.py"), HAS_TWO)).json["run_id"]
-    assert plans.run("execute", "--json").code == 0
-    url = api.on("POST /users", {"data": {"login": "octo", "nr": 17}}, status=201)
-    task = f"POST name=octo to {url} and extract username and ranking"
-    doubtful = machine.runtrue("do", task, "--json").json["run_id"]
-    write(
-        machine.home,
-        {
-            "hello.yaml": """
-        inputs: {name: {type: string, default: Ada}}
-        nodes: [{id: say, type: shell, params: {command: "echo '${name}'"}}]
-    """
-        },
-    )
-    assert machine.runtrue("save", "hello.yaml").code == 0
-    paths = [
-        "/",
-        "/runs",
-        f"/runs/{run_id}",
-        f"/runs/{run_id}/events",
-        f"/runs/{plan}",
-        f"/runs/{doubtful}",
-        "/workers",
-        "/workflows",
-        "/workflows/hello",
-        "/workflows/hello/edit",
-        "/memory",
-        "/metrics",
-        "/doctor",
-        "/nothing",
-    ]
-    script = AXE.read_text()
+    paths = fill(machine, make_project, api)
+    exported = machine.home / "run.html"
+    fix = next(path for path in paths if path.startswith("/runs/")).rpartition("/")[2]
+    assert machine.runtrue("runs", "show", fix, "--html", exported).code == 0
     with served(machine) as address:
-        for theme, width in (("light", 1280), ("dark", 360), ("dark", 2560)):
-            page = visit(chromium, address, theme=theme, width=width)
+        for theme, width in (("light", 360), ("dark", 360), ("light", 1280), ("dark", 2560)):
+            page = visit(chromium, address.partition("?")[0], theme=theme, width=width)
+            _demand_no_barrier(page, width)
+            page.goto(address)
             for path in paths:
                 go(page, path)
-                for closed in page.locator("details:not([open]) > summary").all():
-                    closed.click()
-                page.evaluate(script)
-                found = page.evaluate(
-                    "axe.run().then(r => r.violations"
-                    ".filter(v => ['serious', 'critical'].includes(v.impact))"
-                    ".map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html)]))"
-                )
-                assert found == [], f"{path}, {theme}"
-                assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+                page.evaluate(OPEN_ALL)
+                _demand_no_barrier(page, width)
+            page.goto(exported.as_uri())
+            _demand_no_barrier(page, width)
             page.context.close()
 
 
+def _demand_no_barrier(page: Page, width: int) -> None:
+    page.evaluate(AXE.read_text())
+    found = page.evaluate(
+        "axe.run().then(r => r.violations"
+        ".filter(v => ['serious', 'critical'].includes(v.impact))"
+        ".map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html)]))"
+    )
+    assert found == [], f"{page.url}, {width}"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, page.url
+
+
 def test_pages_can_be_read_without_script(chromium: Browser, machine: Machine) -> None:
-    _filled(machine)
+    record_runs(machine)
     with served(machine) as address:
         page = visit(chromium, address, js=False)
         expect(page.locator("article.item")).to_have_count(2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -238,6 +239,9 @@ def _blocking(work: Callable[P, RunHandle[T]]) -> Callable[P, T]:
         return run_to_end(work(*args, **options))
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
+    signature = inspect.signature(work)
+    report = str(signature.return_annotation).removeprefix("Running[").removesuffix("]")
+    wait.__signature__ = signature.replace(return_annotation=report)  # type: ignore[attr-defined]
     return wait
 
 

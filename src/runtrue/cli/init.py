@@ -24,8 +24,10 @@ _FILE = "runtrue.toml"
 _HEAD = """\
 # How runtrue checks this project, as `runtrue init` found it. Correct what is wrong: with this
 # file, runtrue looks for no other checks. Without it, it looks for them on every run.
-# `runtrue config schema runtrue.toml` prints the JSON Schema of this file, for your editor.
 """
+_SCHEMA = "runtrue.schema.json"
+_HAS_SCHEMA = f"#:schema ./{_SCHEMA}\n"
+_NO_SCHEMA = "# `runtrue init --schema` writes the JSON Schema of this file too, for your editor.\n"
 _MORE = """
 # Every check can also have: mode = "informational" (never blocks), timeout = 120 (seconds),
 # fix = "COMMAND" (repairs what it finds), directory, env.
@@ -59,8 +61,9 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 @click.argument("path", default=".", type=click.Path(path_type=Path, readable=False))
 @click.option("--print", "only_print", is_flag=True, help="Print the file instead of writing it.")
 @click.option("--force", is_flag=True, help="Replace an existing runtrue.toml.")
+@click.option("--schema", is_flag=True, help=f"Write {_SCHEMA} too, and name it for editors.")
 @options.as_json
-def init(path: Path, only_print: bool, force: bool, as_json: bool) -> int:
+def init(path: Path, only_print: bool, force: bool, schema: bool, as_json: bool) -> int:
     """Find the project's checks and write them to runtrue.toml.
 
     Reads how the project runs its tests (tox, nox, scripts, Makefile, CI files, package.json, …)
@@ -76,6 +79,7 @@ def init(path: Path, only_print: bool, force: bool, as_json: bool) -> int:
       runtrue init
       runtrue init --print
       runtrue init packages/api --force
+      runtrue init --schema
     """
     from runtrue.atomic_file import write_atomically
     from runtrue.checks import detect_checks
@@ -86,10 +90,13 @@ def init(path: Path, only_print: bool, force: bool, as_json: bool) -> int:
         _refuse_to_overwrite(project, force)
     found = detect_checks(project)
     model = _ask_model() if found and not (only_print or as_json) and is_terminal() else None
-    text = "".join([_HEAD, *map(_table, found), _MORE, _model_table(model)])
+    head = _HAS_SCHEMA + _HEAD if schema else _HEAD + _NO_SCHEMA
+    text = "".join([head, *map(_table, found), _MORE, _model_table(model)])
     is_written = bool(found) and not only_print
     if is_written:
         write_atomically(project / _FILE, text.encode(), mode=0o644)
+        if schema:
+            _write_schema(project)
     if as_json:
         _print_document(project, found, text, is_written)
     elif not found:
@@ -105,6 +112,14 @@ def init(path: Path, only_print: bool, force: bool, as_json: bool) -> int:
             echo(f"  {one.check.name}: {one.check.line} ({one.because})")
         _set_up(project)
     return 0 if found else 1
+
+
+def _write_schema(project: Path) -> None:
+    from runtrue.atomic_file import write_atomically
+    from runtrue.cli.file_schemas import file_schema
+
+    text = json.dumps(file_schema(_FILE), indent=2, ensure_ascii=False) + "\n"
+    write_atomically(project / _SCHEMA, text.encode(), mode=0o644)
 
 
 def _ask_model() -> str | None:

@@ -27,7 +27,7 @@ class Check(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """True if its failure blocks."""
+        """`required` if its failure blocks, `informational` if it is only recorded."""
         ...
 
     @property
@@ -70,7 +70,7 @@ class Gate(Protocol):
 
     @property
     def mode(self) -> Mode:
-        """True if its failure blocks."""
+        """`required` if its failure blocks, `informational` if it is only recorded."""
         ...
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:

@@ -92,7 +92,8 @@ def step_diffs(standing: Standing) -> dict[str, str]:
     """
     sandbox, redact = standing.place.sandbox, standing.place.redact
     begun = list(standing.plan.checkpoints.items())
-    ends = [*(candidate for _, candidate in begun[1:]), standing.candidate or ""]
+    # As many as there are steps that have begun, which may be none.
+    ends = [*(candidate for _, candidate in begun), standing.candidate or ""][1:]
     found = {
         step: redact(sandbox.difference(before, after))
         for (step, before), after in zip(begun, ends, strict=True)

@@ -102,11 +102,16 @@ def _of_code(
         facts=findings,
         diff=str(getattr(report, "diff", "")),
         choices=(accept,) if asked.get("acceptable") else (),
-        guidance="Goes to the fixer with a fresh budget. You can also edit the candidate in "
-        f"{asked.get('sandbox')} and leave this empty.",
+        guidance=_guidance(asked.get("sandbox")),
         guidance_command=_resume(run, "…"),
         may_be_empty=True,
     )
+
+
+def _guidance(sandbox: object) -> str:
+    """Return what guidance does, and what a person can do instead where the files are known."""
+    by_hand = f" You can also edit the candidate in {sandbox} and leave this empty."
+    return "Goes to the fixer with a fresh budget." + (by_hand if sandbox else "")
 
 
 def _alternatives(run: RunRow, report: CodeReport) -> Iterator[Choice]:
