@@ -121,6 +121,8 @@ def test_its_channel_gets_what_a_run_could_not_do(
     )
     logbook = tmp_path / "logbook.txt"
     environment = {"LOGBOOK": str(logbook)}
+    # Only where the plugin is installed can its channel be agreed to.
+    assert with_plugin.runtrue("trust", "--yes", cwd=project, fork=False).code == 0
     done = with_plugin.runtrue("fix", "--json", cwd=project, env=environment, fork=False)
     assert done.json["run_id"] in logbook.read_text(), done.said
 

@@ -36,7 +36,8 @@ class Watching:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
-        self._lines: queue.Queue[str] = queue.Queue()
+        #: None at the end of all.
+        self._lines: queue.Queue[str | None] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -44,7 +45,9 @@ class Watching:
         """Wait for a line with these words, and return the lines up to it."""
         said: list[str] = []
         while not said or words not in said[-1]:
-            said.append(self._lines.get(timeout=LIMIT))
+            line = self._lines.get(timeout=LIMIT)
+            assert line is not None, "".join(said)
+            said.append(line)
         return said
 
     def stop(self) -> int:
@@ -57,6 +60,7 @@ class Watching:
         assert self.process.stderr is not None
         for line in self.process.stderr:
             self._lines.put(line)
+        self._lines.put(None)
 
 
 @contextmanager

@@ -28,7 +28,7 @@ def api_reference() -> str:
     parts = [
         "## Functions\n",
         *(_described(getattr(runtrue, name), f"runtrue.{name}") for name in functions),
-        "### runtrue.Running\n\n" + _class(runtrue.Running),
+        "### runtrue.RunHandle\n\n" + _class(runtrue.RunHandle),
         "## For tests of plugins\n",
         *(
             _described(getattr(runtrue.testing, name), f"runtrue.testing.{name}")

@@ -106,7 +106,7 @@ def test_a_channel_that_breaks_is_told_and_the_report_stays(
 @pytest.mark.parametrize("channel", ["slack", "email", "issue_comment"])
 def test_a_channel_without_its_settings_is_told_in_a_sentence(channel: str, tmp_path: Path) -> None:
     sent = message(tmp_path)
-    settings = Notification(channel=channel)  # type: ignore[arg-type]
+    settings = Notification(channel=channel)
     notice = asyncio.run(notify(settings, sent.report, sent.files, {"PATH": ""}))
     assert (notice.channel, notice.delivered) == (channel, False)
     assert "set" in notice.detail or "needs" in notice.detail

@@ -74,7 +74,9 @@ class CargoReader(CaseReader):
         given = {word.partition("=")[0] for word in self.reach.words}
         return tuple(word for word in wanted if word.partition("=")[0] not in given)
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Turn off colours, and keep the lines that say which program is run."""
         home = environment.get("CARGO_HOME") or f"{environment.get('HOME', '')}/.cargo"
         self._path = f"{environment.get('PATH', '')}{os.pathsep}{home}/bin"

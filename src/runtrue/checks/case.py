@@ -113,7 +113,9 @@ class CaseReader(Reader):
         """Say why the runner cannot measure coverage, and what would help; None if it can."""
         return None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Have the reports written, and nothing coloured."""
         self._watch = JudgeWatch(self.directory, argv)
         wanted = self.run_options
@@ -128,7 +130,9 @@ class CaseReader(Reader):
             self._left = NewFiles(self.directory, is_report)
             if not self.cannot_cover():
                 options += self.coverage_options(reports)
-        call = PreparedCommand(argv=self.reach.argv(*options), environment={**environment, "NO_COLOR": "1"})
+        call = PreparedCommand(
+            argv=self.reach.argv(*options), environment={**environment, "NO_COLOR": "1"}
+        )
         return self.covered_call(call, scratch / COVERAGE) if wanted.cover else call
 
     def selecting(self) -> tuple[str, ...]:

@@ -95,7 +95,9 @@ class JavascriptReader(CaseReader):
         names = () if has_own or not self.takes_files else sorted(Path(p).name for p in paths)
         return (f"{self.name_options[0]}={self.names_pattern()}", *dict.fromkeys(names))
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Have a new report written."""
         file = scratch / self.report
         file.unlink(missing_ok=True)

@@ -65,7 +65,9 @@ class JunitReader(CaseReader):
                 return value or next(words, None)
         return None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Remove old reports: those of other candidates keep Gradle from writing new ones."""
         shutil.rmtree(scratch / _REPORTS, ignore_errors=True)
         for file in self._files(scratch):

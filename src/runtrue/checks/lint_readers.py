@@ -35,7 +35,9 @@ class RuffReader(Reader):
 
     judged_by = JudgedBy.OUTPUT
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Have the report written to a file, in place of whatever format was asked for."""
         report = scratch / _RUFF_REPORT
         report.unlink(missing_ok=True)
@@ -96,7 +98,9 @@ class MypyReader(Reader):
         super().__init__(check, is_shell=is_shell)
         self.directory = directory
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Ask for JSON, and keep the cache, which goes by content, from attempt to attempt."""
         arguments = _without_option(argv, "--output", "-O", "--cache-dir")
         options = ["--output=json", f"--cache-dir={scratch / 'mypy-cache'}"]

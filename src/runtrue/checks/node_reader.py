@@ -43,7 +43,9 @@ class NodeTestReader(JavascriptReader):
             found |= {" ".join(words[:at]) for at in range(1, len(words))}
         return found
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Add the reporter through the environment, beside those that the command wants."""
         call = super().prepare(argv, environment, scratch)
         own = [environment.get("NODE_OPTIONS", ""), *self.reach.words]

@@ -43,7 +43,9 @@ class OtherReader(CaseReader):
         self._exit: PythonExit | None = None
         self._end: PythonEnd | None = None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Have TAP printed, if the runner can; reports that exist already are not its own."""
         self._new_files = NewFiles(self.directory, lambda file: file.suffix in _SUFFIXES)
         super().prepare(argv, environment, scratch)

@@ -62,7 +62,9 @@ class PytestReader(Reader):
         self._key: ReportKey | None = None
         self._watch: JudgeWatch | None = None
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Load the plugin through the environment, so that any way of calling pytest gets it."""
         report = scratch / _REPORT
         self._key = ReportKey(report)

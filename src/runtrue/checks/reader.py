@@ -97,7 +97,9 @@ class Reader:
         """Return whether the tool can run just the tests that the options name."""
         return False
 
-    def prepare(self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path) -> PreparedCommand:
+    def prepare(
+        self, argv: Sequence[str], environment: Mapping[str, str], scratch: Path
+    ) -> PreparedCommand:
         """Return the command to run, with `scratch` for its report."""
         return PreparedCommand(argv=tuple(argv), environment=dict(environment))
 

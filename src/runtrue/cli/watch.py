@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from runtrue.cli.console import echo
@@ -47,26 +47,39 @@ def watch(project: Path, home: Home, run: Callable[[frozenset[str] | None], int]
 
 def _next(project: Path, home: Home, before: dict[str, str]) -> dict[str, str]:
     """Wait until the files are others, and return them."""
-    from watchfiles import watch as changes_in
-
     own = home.path.resolve()
     is_first = True
     # The first look is for what changed before anything was listening.
-    for batch in changes_in(
-        project,
-        watch_filter=None,
-        step=_SETTLED,
-        rust_timeout=_SETTLED,
-        yield_on_timeout=True,
-        raise_interrupt=True,
-    ):
-        paths = [Path(path) for _, path in batch]
+    for paths in _batches(project):
         if is_first or any(".git" not in p.parts and not p.is_relative_to(own) for p in paths):
             now = _files(project, home)
             if now != before:
                 return now
         is_first = False
     raise KeyboardInterrupt
+
+
+def _batches(project: Path) -> Iterator[list[Path]]:
+    """Yield the paths that changed, and nothing every now and then."""
+    from watchfiles import watch as changes_in
+
+    for is_last_resort in (False, True):
+        try:
+            for batch in changes_in(
+                project,
+                watch_filter=None,
+                step=_SETTLED,
+                rust_timeout=_SETTLED,
+                yield_on_timeout=True,
+                raise_interrupt=True,
+                force_polling=is_last_resort or None,
+            ):
+                yield [Path(path) for _, path in batch]
+            return
+        except OSError:
+            # The system lets nobody watch any more files: look at them instead.
+            if is_last_resort:
+                raise
 
 
 def _files(project: Path, home: Home) -> dict[str, str]:

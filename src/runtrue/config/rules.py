@@ -176,8 +176,9 @@ def _problems_of_plugins(config: Config) -> Iterator[KeyProblem]:
         config.gate.plugins, (), PluginGroup.GATES, ("gate", "plugins"), "gate", "plugins have"
     )
     stores = config.secrets.stores
-    place = ("secrets", "stores")
-    yield from _unknown(stores, STORES, PluginGroup.SECRETS, place, "store", "available")
+    yield from _unknown(
+        stores, STORES, PluginGroup.SECRETS, ("secrets", "stores"), "store", "available"
+    )
     if (channel := config.escalation.notification.channel) is not None:
         place = ("escalation", "notification", "channel")
         yield from _unknown([channel], CHANNELS, PluginGroup.NOTIFIERS, place, "channel", "known")

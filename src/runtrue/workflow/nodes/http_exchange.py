@@ -151,7 +151,9 @@ async def _read(response: httpx2.Response, limit: int) -> tuple[bytes | bytearra
 class _Redirects:
     """The redirects of one request: what they may take along, and how far they may lead."""
 
-    def __init__(self, request: HttpRequest, message: httpx2.Request, limits: ExchangeLimits) -> None:
+    def __init__(
+        self, request: HttpRequest, message: httpx2.Request, limits: ExchangeLimits
+    ) -> None:
         import httpx2
 
         self._request = request
