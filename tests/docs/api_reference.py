@@ -111,7 +111,7 @@ def _doc(one: Any) -> str:
     return re.sub(r"\n\n(    .*(\n|$))+", "\n", doc).strip() + "\n"
 
 
-def _tree(error: type, depth: int = 0) -> str:
+def _tree(error: type[Exception], depth: int = 0) -> str:
     doc = _first(inspect.getdoc(error) or "")
     below = sorted(
         (one for one in error.__subclasses__() if one.__module__ == errors.__name__),
