@@ -11,7 +11,7 @@ import time
 from functools import partial
 
 from runtrue.flow import Journal, Outcome, PostgresDatabase, Run, RunRow, RunState, Segment
-from runtrue.scale import QueueLimits, Queue, Worker
+from runtrue.scale import Queue, QueueLimits, Worker
 
 QUEUE = "counting"
 
