@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -24,12 +25,10 @@ def local_zone() -> str:
     names = [os.environ.get("TZ", "").lstrip(":")]
     if Path("/etc/localtime").is_symlink():
         names.append(str(Path("/etc/localtime").resolve()).rpartition(_ZONES)[2])
-    for name in names:
-        try:
-            if name and zone_named(name):
-                return name
-        except UsageError:
-            continue
+    for name in filter(None, names):
+        with suppress(UsageError):
+            zone_named(name)
+            return name
     return "UTC"
 
 
@@ -52,7 +51,7 @@ def next_tick(cron: str, zone: str, after: float) -> float:
         return next(CronSim(cron, begin)).timestamp()
     except CronSimError as error:
         raise UsageError(
-            f"{cron!r} is no cron expression ({error}): write minute, hour, day of the month, "
+            f"{cron!r} is not a cron expression ({error}): write minute, hour, day of the month, "
             "month and day of the week, as in '0 7 * * 1-5'"
         ) from error
     except StopIteration:
@@ -65,7 +64,8 @@ def begin_due(journal: Journal) -> Iterator[tuple[Schedule, str]]:
     Each tick begins one run, however many processes do this at once.
     """
     now = journal.now()
-    for schedule in journal.due_schedules(now):
+    for due in journal.due_schedules(now):
+        schedule = due
         while schedule.next_at <= now:
             tick, following = _move(schedule, now)
             if run_id := journal.advance(schedule, following, tick=tick):

@@ -1,7 +1,7 @@
 """Runs that travel: what a machine needs of the others to go on with a run.
 
 A project goes as packs of git, and so do the candidates that a record names, before it is written:
-whoever reads the record has them. Patches, receipts and reports go as files. Secrets never do.
+anyone who reads the record has them. Patches, receipts and reports go as files. Secrets never do.
 """
 
 from __future__ import annotations

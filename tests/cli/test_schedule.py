@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runtrue.flow import Journal
+from runtrue.flow import Journal, RunState
 from tests.cli.conftest import Machine
 from tests.cli.test_worker import WORKFLOW, machines, working
 
@@ -106,7 +106,7 @@ def test_schedules_are_paused_resumed_replaced_and_removed(
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("61 * * * *", "name=Ada"), "is no cron expression (Bad minute)"),
+        (("61 * * * *", "name=Ada"), "is not a cron expression (Bad minute)"),
         (("0 7 * * *",), "name"),
         (("0 7 * * *", "name=Ada", "--zone", "Mars/Base"), "there is no time zone 'Mars/Base'"),
         (("0 7 * * *", "name=Ada", "--queue", "q"), "--queue needs a database"),
@@ -147,7 +147,7 @@ def test_workers_begin_one_run_for_each_tick(
         journal.set_paused("m", is_paused=False, next_at=first)
         with working(other), working(user):
             end = time.monotonic() + 120
-            while [run.state for run in journal.runs(limit=None)].count("passed") < 6:
+            while len(journal.runs(limit=None, state=RunState.PASSED)) < 6:
                 assert time.monotonic() < end, journal.runs(limit=None)
                 time.sleep(0.05)
         # Those of the hour that may have begun meanwhile aside.

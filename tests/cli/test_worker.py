@@ -154,7 +154,7 @@ def test_a_fix_begun_by_a_killed_worker_is_ended_by_another_with_the_same_diff(
         assert done < len(journal.load(run_id))
 
 
-def test_a_worker_without_the_project_says_so_in_the_run(
+def test_a_fix_is_made_of_the_files_as_they_were_when_it_was_queued(
     machines: tuple[Machine, Machine], make_project: MakeProject
 ) -> None:
     user, other = machines
@@ -162,13 +162,21 @@ def test_a_worker_without_the_project_says_so_in_the_run(
     queued = user.runtrue("fix", "--queue", "default", "--json", cwd=project)
     run_id = queued.json["run_id"]
     project.rename(project.parent / "elsewhere")
-    with working(other) as process:
-        assert process.stderr
-        assert any(run_id in line for line in process.stderr)
-    listed = user.runtrue("runs", "list", "--json").json["runs"]
-    assert [(run["run_id"], run["state"]) for run in listed] == [(run_id, "failed")]
-    shown = user.runtrue("runs", "show", run_id)
-    assert "is not on this machine" in shown.said
+    with working(other):
+        done = user.runtrue("runs", "resume", run_id, "--wait", "--json")
+    assert done.code == 0, done.said
+    assert "-import os" in done.json["diff"]
+    assert user.runtrue("runs", "apply", run_id).code == 1
+
+
+def test_a_queue_and_apply_exclude_each_other(
+    machines: tuple[Machine, Machine], make_project: MakeProject
+) -> None:
+    user, _ = machines
+    done = user.runtrue("fix", "--queue", "default", "--apply", cwd=make_project(LINT_ONLY))
+    assert done.code == 2
+    assert "--queue and --apply exclude each other" in done.err
+    assert user.runtrue("runs", "list", "--all", "--json").json["runs"] == []
 
 
 def test_without_a_shared_database_there_are_no_queues(machine: Machine, tmp_path: Path) -> None:

@@ -84,6 +84,29 @@ SCHEMA = {
         ) STRICT, WITHOUT ROWID
     """,
     "children_by_run": "CREATE UNIQUE INDEX children_by_run ON children (run_id)",
+    "schedules": """
+        CREATE TABLE schedules (
+            name     TEXT PRIMARY KEY,
+            cron     TEXT NOT NULL,
+            zone     TEXT NOT NULL,
+            queue    TEXT NOT NULL,
+            missed   TEXT NOT NULL,
+            paused   INTEGER NOT NULL,
+            kind     TEXT NOT NULL,
+            title    TEXT NOT NULL,
+            input    TEXT NOT NULL,
+            next_at  REAL NOT NULL
+        ) STRICT, WITHOUT ROWID
+    """,
+    "ticks": """
+        CREATE TABLE ticks (
+            schedule TEXT NOT NULL,
+            at       REAL NOT NULL,
+            run_id   TEXT NOT NULL,
+            PRIMARY KEY (schedule, at)
+        ) STRICT, WITHOUT ROWID
+    """,
+    "ticks_by_run": "CREATE INDEX ticks_by_run ON ticks (run_id)",
 }
 
 

@@ -11,7 +11,7 @@ import time
 from functools import partial
 
 from runtrue.flow import Journal, Outcome, PostgresDatabase, Run, RunRow, RunState, Segment
-from runtrue.scale import Limits, Queue, Worker
+from runtrue.scale import Queue, QueueLimits, Worker
 
 QUEUE = "counting"
 
@@ -89,7 +89,7 @@ def main(
         url,
         lambda run, force: prepare(url, names[0], run),
         queue=queue,
-        limits=Limits(
+        limits=QueueLimits(
             each=int(concurrency),
             all=int(most) if most else None,
             rate=(int(rate), 3600.0) if rate else None,

@@ -91,7 +91,7 @@ def _orphans(journal: Journal, home: Home, before: float) -> list[Path]:
 
 def _run_files(home: Home) -> list[Path]:
     found: list[Path] = []
-    for folder in ("sandboxes", "patches", "receipts"):
+    for folder in ("sandboxes", "patches", "receipts", "projects", "directories"):
         with suppress(OSError):
             found += sorted((home.path / folder).iterdir())
     return found

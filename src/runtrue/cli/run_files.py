@@ -7,14 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from runtrue.atomic_file import private_directory
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import kind_of
-from runtrue.cli.show import counted
 from runtrue.errors import SandboxError, UsageError
 from runtrue.flow import Journal, RunRow, Segment, unpacked
 from runtrue.home import Home
-from runtrue.sandbox import remove
 
 T = TypeVar("T")
 #: How many files that were not sent a line names.
@@ -58,6 +55,8 @@ def _with_directory(run: RunRow, home: Home) -> RunRow:
     directory = run.input.get("directory")
     if not isinstance(directory, str) or Path(directory).is_dir():
         return run
+    from runtrue.atomic_file import private_directory
+
     place = _directory_of(run, home)
     private_directory(place)
     return replace(run, input={**run.input, "directory": str(place)})
@@ -97,6 +96,8 @@ def send_project(journal: Journal, home: Home, run: RunRow) -> None:
         for step in journal.load(run.id):
             files.send(unpacked(step.result or b""), sandbox, None)
     if sent.not_sent:
+        from runtrue.cli.show import counted
+
         named = ", ".join(sent.not_sent[:_NAMED])
         more = ", …" if len(sent.not_sent) > _NAMED else ""
         what = counted(len(sent.not_sent), "ignored path")
@@ -142,8 +143,10 @@ def bring_sandbox(journal: Journal, home: Home, run: RunRow, candidate: str | No
 
 def forget_files(home: Home, run: RunRow) -> None:
     """Drop what nobody needs any more of a run that is over."""
-    if run.is_over:
-        remove(_directory_of(run, home))
+    if run.is_over and (place := _directory_of(run, home)).exists():
+        from runtrue.sandbox import remove
+
+        remove(place)
     location = home.journal
     if isinstance(location, str) and run.is_over and has_project(run):
         from runtrue.travel import files_of_run

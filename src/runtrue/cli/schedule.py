@@ -47,7 +47,7 @@ def schedule() -> None:
     """Run workflows at times of the clock.
 
     On one machine, `runtrue schedule run` or a timer of systemd (`runtrue schedule timer`) runs
-    them; on a shared database, its workers do. Each tick begins one run, whoever looks first.
+    them; on a shared database, its workers do. Each tick begins one run, however many look.
     """
 
 

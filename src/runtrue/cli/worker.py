@@ -93,7 +93,7 @@ def worker(
 
     if at_most is not None and concurrency > at_most:
         concurrency = at_most  # the engine refuses more on one than on all
-    from runtrue.scale import Limits, Worker
+    from runtrue.scale import QueueLimits, Worker
 
     said = threading.Lock()
 
@@ -105,7 +105,7 @@ def worker(
         url,
         prepare,
         queue=queue,
-        limits=Limits(each=concurrency, all=at_most, rate=rate),
+        limits=QueueLimits(each=concurrency, all=at_most, rate=rate),
         drain=drain,
         say=say,
         after=lambda run: forget_files(home, run),

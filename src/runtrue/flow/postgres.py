@@ -69,7 +69,7 @@ _SHARED = (
     """,
 )
 
-#: Files that runs need on other machines, by the hash of their content. Large ones may be elsewhere.
+#: Files that runs need on other machines, by hash. The content of large ones may be elsewhere.
 _FILES = (
     """
     CREATE TABLE files (

@@ -1,4 +1,4 @@
-"""The journal's table of schedules: each tick of one begins one run, whoever looks first."""
+"""The journal's table of schedules: each tick of one begins one run, once."""
 
 from __future__ import annotations
 

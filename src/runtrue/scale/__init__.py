@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runtrue.scale.engine import migrate_engine
     from runtrue.scale.file_table import FileTable, SharedDirectory
     from runtrue.scale.queue import Queue
-    from runtrue.scale.worker import Limits, Worker
+    from runtrue.scale.worker import QueueLimits, Worker
     from runtrue.scale.worker_table import WorkerRow, WorkerTable
 
 __all__ = lazy_exports(
@@ -23,7 +23,7 @@ __all__ = lazy_exports(
         "engine": "migrate_engine",
         "file_table": "FileTable SharedDirectory",
         "queue": "Queue",
-        "worker": "Limits Worker",
+        "worker": "QueueLimits Worker",
         "worker_table": "WorkerRow WorkerTable",
     },
 )

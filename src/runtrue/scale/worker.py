@@ -41,7 +41,7 @@ _LET_GO = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class QueueLimits:
     """How much of a queue goes on at once; the latest worker's hold for all of its workers."""
 
     #: Runs at once on each worker, and on all together.
@@ -63,7 +63,7 @@ class Worker:
         prepare: Prepare,
         *,
         queue: str,
-        limits: Limits,
+        limits: QueueLimits,
         drain: float,
         say: Callable[[str], None],
         after: Callable[[RunRow], None] = lambda run: None,
