@@ -91,9 +91,9 @@ def test_confidences_are_shares_and_never_certain() -> None:
 
 def test_edits_that_behave_otherwise_take_confidence_from_one_another() -> None:
     names = "abcdefgh"
-    alone = rank_edits([candidate("a", 0.2)], [("1", "2")], ("0", "2"), failing=1)
+    alone = rank_edits([candidate("a", 0.2)], [("1", "2")], ("0", "2"), tests=5, failing=1)
     others = [candidate(name, 0.2) for name in names]
-    among = rank_edits(others, [(name, name) for name in names], ("0", "2"), failing=1)
+    among = rank_edits(others, [(name, name) for name in names], ("0", "2"), tests=5, failing=1)
     assert among[0].confidence < 0.5 < alone[0].confidence
 
 
@@ -101,7 +101,7 @@ def test_what_may_only_suit_the_one_failing_test_is_not_passed_by_itself() -> No
     def sure(kind: str, failing: int) -> float:
         one = candidate("a", -1.0)
         one = replace(one, edits=(replace(one.edits[0], kind=kind),))
-        return rank_edits([one], [None], failing=failing)[0].confidence
+        return rank_edits([one], [None], tests=5, failing=failing)[0].confidence
 
     assert sure("transform", 1) < 0.5 < sure("transform", 5)
     assert sure("variable", 1) > 0.5
@@ -123,7 +123,16 @@ def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
 
 def test_an_edit_that_may_only_dodge_the_failing_code_is_never_above_the_floor() -> None:
     pair = [candidate("dodges", -3.0), candidate("fixes", 0.0)]
-    found = Discovery(before=0, refused=0, guards=0, dodges=True, raised=False, named=False)
+    found = Discovery(
+        before=0,
+        refused=0,
+        guards=0,
+        witnesses=0,
+        functions=1,
+        dodges=True,
+        raised=False,
+        named=False,
+    )
     ways = [found, replace(found, dodges=False)]
     choices = rank_edits(pair, [("1",), ("2",)], failing=3, discoveries=ways)
     assert [one.candidate.edits[0].says for one in choices] == ["fixes", "dodges"]
