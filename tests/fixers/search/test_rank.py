@@ -60,10 +60,40 @@ def test_of_those_that_behave_alike_the_one_that_changes_fewer_places_is_ahead()
 
 
 def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
-    likely, unlikely = (
-        rank_edits([candidate("a", cost)], [("1", "2")], ("0", "2"))[0] for cost in (-0.5, 2.5)
-    )
-    assert unlikely.confidence < 0.5 < likely.confidence
+    likely, unlikely = (in_project(candidate("a", cost)) for cost in (-0.5, 2.5))
+    assert unlikely < 0.5 < likely
+
+
+#: Three test functions turn green, and many that pass run the very line.
+SEEN = Discovery(
+    before=50,
+    refused=2,
+    guards=20,
+    witnesses=20,
+    functions=3,
+    dodges=False,
+    raised=False,
+    named=False,
+)
+
+
+def in_project(
+    one: EditSet, found: Discovery = SEEN, gives: tuple[str, ...] = ("1", *"abcdefghi")
+) -> float:
+    """Return the confidence in an edit that is the only one to pass, in a project."""
+    tests = {"tests": 40, "failing": found.functions, "discoveries": [found]}
+    return rank_edits([one], [gives], ("0", *"abcdefghi"), **tests)[0].confidence  # type: ignore[arg-type]
+
+
+def test_in_a_project_one_test_function_and_few_witnesses_prove_little() -> None:
+    one = candidate("a", -0.5)
+    assert in_project(one) > 0.5
+    assert in_project(one, replace(SEEN, functions=1, guards=1, witnesses=0)) < 0.5
+
+
+def test_an_edit_that_raises_where_the_program_gave_something_waits() -> None:
+    raising = ("1", *"abcdefgh", "raises KeyError")
+    assert in_project(candidate("a", -0.5), gives=raising) < 0.5
 
 
 def test_a_doubtful_patch_ranks_last_and_says_so() -> None:
