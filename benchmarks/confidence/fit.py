@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.confidence.row import WITHOUT, Row
 from runtrue.fixers.search.signs import MANY, standardised
-from runtrue.fixers.search.weights import INTERCEPT, SMALL_STEPS, STEPS
+from runtrue.fixers.search.weights import (
+    INTERCEPT,
+    SMALL_INTERCEPT,
+    SMALL_STEPS,
+    SMALL_WEIGHTS,
+    STEPS,
+)
 from runtrue.fixers.search.weights import WEIGHTS as COMMITTED
 
 WEIGHTS = Path(__file__).parents[2] / "src" / "runtrue" / "fixers" / "search" / "weights.py"
@@ -35,8 +41,6 @@ BINS = ((0.9, 1.01), (0.7, 0.9), (0.5, 0.7), (0.3, 0.5), (0.0, 0.3))
 WRONG, FLOOR = 0.02, 0.5
 #: No edit of a project that is not among the surest is above that, however few rows there are.
 MOST_UNSURE = FLOOR - 0.05
-#: So many edits of small programs are enough to correct the estimates anew.
-ENOUGH = 60
 #: No chance is larger: the tests are all that speaks for an edit.
 MOST = 0.97
 #: And of a program that parses: most rows are of bugs that the edits were made for.
@@ -49,10 +53,10 @@ class Model:
 
     intercept: float
     weights: dict[str, tuple[float, float, float]]
-    #: From which estimate on an edit is right how often, in projects and in small programs; empty
-    #: where that is not corrected.
+    #: From which estimate on an edit is right how often; empty where that is not corrected.
     steps: tuple[tuple[float, float], ...] = ()
-    small_steps: tuple[tuple[float, float], ...] = ()
+    #: The model of programs with few tests, where that is another one.
+    small: Model | None = None
 
     def estimate(self, features: dict[str, float]) -> float:
         """Return the chance that the signs give, as it is corrected by `chance`."""
@@ -64,11 +68,11 @@ class Model:
 
     def chance(self, features: dict[str, float]) -> float:
         """Return how likely an edit with these signs is to be right."""
+        if self.small is not None and features.get("tests", math.inf) < math.log1p(MANY):
+            return self.small.chance(features)
         estimate = self.estimate(features)
-        small = features.get("tests", math.inf) < math.log1p(MANY)
-        steps = self.small_steps if small else self.steps
-        if steps and not features.get("tokens"):
-            return max(chance for start, chance in steps if start <= estimate)
+        if self.steps and not features.get("tokens"):
+            return max(chance for start, chance in self.steps if start <= estimate)
         return min(MOST, estimate)
 
 
@@ -79,7 +83,8 @@ def known(rows: Sequence[Row]) -> list[Row]:
 
 def committed() -> Model:
     """Return the model that the search uses now."""
-    return Model(intercept=INTERCEPT, weights=dict(COMMITTED), steps=STEPS, small_steps=SMALL_STEPS)
+    small = Model(intercept=SMALL_INTERCEPT, weights=dict(SMALL_WEIGHTS), steps=SMALL_STEPS)
+    return Model(intercept=INTERCEPT, weights=dict(COMMITTED), steps=STEPS, small=small)
 
 
 def fit(rows: Sequence[Row], prior: Model | None = None) -> Model:
@@ -178,8 +183,8 @@ def calibrated(rows: Sequence[Row], prior: Model | None = None) -> Model:
     The estimates that are corrected are those of models that had not seen the project; what is
     likelier by them is never made less likely (isotonic regression). Projects and small programs
     each have a correction: nearly all bugs of the latter are within reach of the search. With a
-    prior, the correction of the programs is kept where few rows say it anew. Repairs of files that
-    do not parse are left out: nearly all of them are right.
+    prior, its model of small programs is kept. Repairs of files that do not parse are left out:
+    nearly all of them are right.
     """
     model = fit(rows, prior)
     found = predicted(rows, lambda part: fit(part, prior), Model.estimate)
@@ -188,9 +193,8 @@ def calibrated(rows: Sequence[Row], prior: Model | None = None) -> Model:
         # What would be handed over in place of the right edit matters where that is out of reach.
         if not row.features.get("tokens") and not (is_small(row) and row.source == WITHOUT):
             pairs[is_small(row)].append((chance, bool(row.right), WORTH[row.source]))
-    few = prior is not None and len(pairs[True]) < ENOUGH
-    small = prior.small_steps if prior is not None and few else _as_steps(_blocks(pairs[True]))
-    return replace(model, steps=_sure_or_not(pairs[False]), small_steps=small)
+    small = prior.small if prior else replace(model, steps=_as_steps(_blocks(pairs[True])))
+    return replace(model, steps=_sure_or_not(pairs[False]), small=small)
 
 
 def is_small(row: Row) -> bool:
@@ -284,7 +288,6 @@ def report(rows: Sequence[Row], prior: Model | None = None) -> str:
             )
     model = calibrated(usable, prior)
     lines.append(f"\nsteps {model.steps}")
-    lines.append(f"steps of small programs {model.small_steps}")
     lines.append(f"intercept {model.intercept}")
     lines += [f"{name:10} {weight:+.3f}" for name, (_, _, weight) in model.weights.items()]
     return "\n".join(lines)
@@ -292,6 +295,15 @@ def report(rows: Sequence[Row], prior: Model | None = None) -> str:
 
 def _right(part: Sequence[tuple[Row, float]]) -> int:
     return sum(bool(row.right) for row, _ in part)
+
+
+def _lines_of_small(model: Model) -> Iterator[str]:
+    yield "#: The same of programs with few tests, which have weights of their own."
+    yield f"SMALL_INTERCEPT = {model.intercept}"
+    yield "SMALL_WEIGHTS: dict[str, tuple[float, float, float]] = {"
+    yield from (f'    "{name}": {values},' for name, values in model.weights.items())
+    yield "}"
+    yield f"SMALL_STEPS = {model.steps}"
 
 
 def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
@@ -304,7 +316,8 @@ def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
     lines = [
         '"""Weights of the signs that an edit is right: `python -m benchmarks.confidence fit`."""',
         "",
-        f"# Fitted to {len(usable)} edits: {counts}{', from the weights before' if prior else ''}.",
+        f"# Fitted to {len(usable)} edits: {counts}" + ("," if prior else "."),
+        *(["# from the weights before."] if prior else []),
         "",
         "#: No chance is larger: the tests are all that speaks for an edit.",
         f"MOST = {MOST}",
@@ -315,7 +328,6 @@ def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
         "}",
         "#: From which estimate on such edits are right how often, in projects not fitted to.",
         f"STEPS = {model.steps}",
-        "#: The same in programs with few tests.",
-        f"SMALL_STEPS = {model.small_steps}",
+        *(_lines_of_small(model.small) if model.small else ()),
     ]
     WEIGHTS.write_text("\n".join(lines) + "\n")

@@ -95,7 +95,8 @@ def test_small_programs_have_a_correction_of_their_own() -> None:
     ]
     model = calibrated([*small, *large])
     assert max(chance for _, chance in model.steps) < 0.5
-    assert max(chance for _, chance in model.small_steps) > 0.7
+    assert model.small is not None
+    assert max(chance for _, chance in model.small.steps) > 0.7
 
 
 def test_what_is_likelier_is_never_made_less_likely() -> None:

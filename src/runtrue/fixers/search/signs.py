@@ -14,7 +14,15 @@ from dataclasses import dataclass
 
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.weights import INTERCEPT, MOST, SMALL_STEPS, STEPS, WEIGHTS
+from runtrue.fixers.search.weights import (
+    INTERCEPT,
+    MOST,
+    SMALL_INTERCEPT,
+    SMALL_STEPS,
+    SMALL_WEIGHTS,
+    STEPS,
+    WEIGHTS,
+)
 
 #: Kinds of edits that can be turned until a number fits.
 _FITTING = frozenset(
@@ -142,15 +150,16 @@ class Signs:
 
     def chance(self) -> float:
         """Return how likely a candidate with these signs is to be right."""
-        score = INTERCEPT
+        small = self.is_small
+        weights, steps = (SMALL_WEIGHTS, SMALL_STEPS) if small else (WEIGHTS, STEPS)
+        score = SMALL_INTERCEPT if small else INTERCEPT
         for name, value in self.features().items():
-            if name in WEIGHTS:
-                mean, scale, weight = WEIGHTS[name]
+            if name in weights:
+                mean, scale, weight = weights[name]
                 score += weight * standardised(value, mean, scale)
         estimate = 1 / (1 + math.exp(-score))
         if self.tokens:
             return min(MOST, estimate)
-        steps = SMALL_STEPS if self.is_small else STEPS
         return max(chance for start, chance in steps if start <= estimate)
 
 
