@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.confidence import __doc__ as description
 from benchmarks.confidence.fit import committed, report, write_weights
 from benchmarks.confidence.row import ROWS, SOURCES, read_rows
+from benchmarks.real.manifest import ITEMS
 
 
 def main() -> int:
@@ -17,6 +18,9 @@ def main() -> int:
     collecting = commands.add_parser("collect", help="search, and judge the best edit of each")
     collecting.add_argument("file", type=Path, help="rows are appended, those in it are left out")
     collecting.add_argument("--source", choices=SOURCES, required=True)
+    collecting.add_argument(
+        "--manifest", type=Path, default=ITEMS, metavar="FILE", help="as `mine` prints it"
+    )
     collecting.add_argument("--every", type=int, default=1, metavar="N")
     collecting.add_argument("--bugs", type=int, default=6, metavar="N", help="mutants of a project")
     collecting.add_argument("--only", default="", metavar="ID", help="names that begin so")
@@ -35,6 +39,7 @@ def main() -> int:
         collect(
             arguments.source,
             arguments.file,
+            manifest=arguments.manifest,
             every=arguments.every,
             bugs=arguments.bugs,
             only=arguments.only,

@@ -35,9 +35,12 @@ from runtrue.fixers.search.servers import TrialLimits, Unprovable
 from runtrue.fixers.search.session import SearchSession
 from runtrue.fixers.search.signs import Signs
 from runtrue.loop import Workplace
+from runtrue.usage import ProcessorTime
 
 #: Processor seconds of a suite that is worth running for a mutant, and mutants tried for a bug.
 QUICK, TRIES = 3.0, 8
+#: Confidences are said in hundredths.
+ROUNDED = 0.006
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,28 +58,39 @@ class Bug:
     judge: Callable[[dict[str, str]], bool | None]
 
 
-def collect(source: str, file: Path, *, every: int, bugs: int, only: str, seconds: float) -> None:
+def collect(
+    source: str,
+    file: Path,
+    *,
+    manifest: Path,
+    every: int,
+    bugs: int,
+    only: str,
+    seconds: float,
+) -> None:
     """Append a row for each bug that the file does not have, until the time is up."""
     known = {(row.source, row.project, row.bug) for row in read_rows(file)}
     end = time.monotonic() + seconds
-    for bug in _bugs(source, every, bugs, only, known):
+    chosen = _chosen(source, manifest, every, only)
+    for bug in _bugs(source, chosen, bugs, known):
         if time.monotonic() > end:
             break
-        report = search(bug)
+        report, spent = search(bug)
         best = report.solutions[0] if report.solutions else None
         if best is not None and best.left:
             best = None  # it fixes only some of the tests
-        row = _row(bug, best)
-        for one in (row, *_out_of_reach(row, report)):
+        row = replace(_row(bug, best), tried=report.tried, seconds=round(spent, 1))
+        for one in (row, *_out_of_reach(row, bug, report)):
             append_row(file, one)
             verdict = {None: "-", True: "right", False: "WRONG"}[one.right]
             print(f"{one.project} {one.bug}: {verdict} {one.confidence} {one.says}", flush=True)
 
 
-def _out_of_reach(row: Row, report: SearchReport) -> Iterator[Row]:
+def _out_of_reach(row: Row, bug: Bug, report: SearchReport) -> Iterator[Row]:
     """Yield what would have been handed over if the right edit were beyond the search.
 
-    That is how most real bugs are. What behaves otherwise than a right edit is wrong.
+    That is how most real bugs are. What behaves otherwise than a right edit may be right as well,
+    if only inner values differ, so it is judged, too.
     """
     compared = report.passing
     if not row.right or compared is None:
@@ -84,6 +98,9 @@ def _out_of_reach(row: Row, report: SearchReport) -> Iterator[Row]:
     right = compared.ranked()[0].behaviour
     others = compared.unlike(right).ranked() if right is not None else ()
     for best in others[:1]:
+        made = [one.texts for one in report.solutions if one.says == best.candidate.says]
+        if not made or bug.judge(made[0]) is not False:
+            return
         signs = best.signs
         yield replace(
             row,
@@ -92,12 +109,13 @@ def _out_of_reach(row: Row, report: SearchReport) -> Iterator[Row]:
             features=signs.features() if signs else {},
             confidence=best.confidence,
             says=best.candidate.says,
-            ruled_out=_is_ruled_out(best.candidate.doubt, signs),
+            ruled_out=_is_ruled_out(signs, best.confidence),
         )
 
 
-def _is_ruled_out(doubt: str | None, signs: Signs | None) -> bool:
-    return bool(doubt or (signs and signs.discovery and signs.discovery.dodges))
+def _is_ruled_out(signs: Signs | None, confidence: float) -> bool:
+    """Return whether a rule has made an edit less sure than its signs: the fit has no say there."""
+    return signs is None or confidence < signs.chance() - ROUNDED
 
 
 def _row(bug: Bug, best: Solution | None) -> Row:
@@ -119,13 +137,24 @@ def _row(bug: Bug, best: Solution | None) -> Row:
         features=best.signs.features() if best.signs else {},
         confidence=best.confidence,
         says=best.says,
-        ruled_out=_is_ruled_out(best.doubt, best.signs),
+        ruled_out=_is_ruled_out(best.signs, best.confidence),
     )
 
 
-def search(bug: Bug) -> SearchReport:
-    """Search as `runtrue fix` does, without its checks around it."""
-    config = SearchConfig()
+class ProcessorClock:
+    """The processor time of all that this process starts; a busy machine changes no row."""
+
+    def __init__(self) -> None:
+        self._processor = ProcessorTime()
+        self._began = self._processor.seconds() or 0.0
+
+    def __call__(self) -> float:
+        return (self._processor.seconds() or 0.0) - self._began
+
+
+def search(bug: Bug) -> tuple[SearchReport, float]:
+    """Search as `runtrue fix` does, without its checks around it; return the seconds as well."""
+    config, clock = SearchConfig(), ProcessorClock()
     with tempfile.TemporaryDirectory() as scratch:
         environment = environment_of(bug.folder)
         if bug.source == "programs":
@@ -145,32 +174,42 @@ def search(bug: Bug) -> SearchReport:
         )
         session = SearchSession(
             scope=scope,
-            budget=SearchBudget(config.seconds, config.candidates),
+            budget=SearchBudget(config.seconds, config.candidates, clock),
             seed=config.seed,
             limits=TrialLimits(measuring=0.4 * config.seconds),
             held={},
             emit=lambda event: None,
         )
         try:
-            return asyncio.run(session.run())
+            return asyncio.run(session.run()), clock()
         except Unprovable as error:
             print(f"{bug.name}: {error}", file=sys.stderr)
-            return SearchReport()
+            return SearchReport(), clock()
+
+
+def _chosen(
+    source: str, manifest: Path, every: int, only: str
+) -> Sequence[Item] | Sequence[repair.Item]:
+    if source == "programs":
+        programs = [one for one in repair.load()[::every] if len(one.failing) > 1]
+        return [one for one in programs if one.id.startswith(only)]
+    items = [i for i in load(manifest) if i.language == "python" and i.id.startswith(only)]
+    if source == "mutants":
+        items = list({item.package: item for item in items}.values())
+    return items[::every]
 
 
 def _bugs(
-    source: str, every: int, bugs: int, only: str, known: set[tuple[str, str, str]]
+    source: str,
+    items: Sequence[Item] | Sequence[repair.Item],
+    bugs: int,
+    known: set[tuple[str, str, str]],
 ) -> Iterator[Bug]:
-    if source == "programs":
-        for program in repair.load()[::every]:
-            new = ("programs", program.id, program.id) not in known
-            if program.id.startswith(only) and len(program.failing) > 1 and new:
-                yield from _program(program)
-        return
-    items = [i for i in load() if i.language == "python" and i.id.startswith(only)]
-    if source == "mutants":
-        items = list({item.package: item for item in items}.values())
-    for item in items[::every]:
+    for item in items:
+        if isinstance(item, repair.Item):
+            if ("programs", item.id, item.id) not in known:
+                yield from _program(item)
+            continue
         folder = cache() / "projects" / (item.id if source == "real" else f"mutants-{item.package}")
         try:
             build(item, folder)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.confidence.row import WITHOUT, Row
-from runtrue.fixers.search.signs import standardised
-from runtrue.fixers.search.weights import INTERCEPT, STEPS
+from runtrue.fixers.search.signs import MANY, standardised
+from runtrue.fixers.search.weights import (
+    INTERCEPT,
+    SMALL_INTERCEPT,
+    SMALL_STEPS,
+    SMALL_WEIGHTS,
+    STEPS,
+)
 from runtrue.fixers.search.weights import WEIGHTS as COMMITTED
 
 WEIGHTS = Path(__file__).parents[2] / "src" / "runtrue" / "fixers" / "search" / "weights.py"
@@ -24,12 +30,17 @@ WORTH = {"real": 2.0, "mutants": 1.0, WITHOUT: 1.0, "programs": 0.4}
 DIRECTION = {
     **dict.fromkeys(("share", "failing", "tests", "guards", "raised", "named", "tokens"), 1),
     **dict.fromkeys(("rivals", "cost", "size", "one", "fits", "suits", "cut_off", "before"), -1),
+    **{"functions": 1, "witnesses": 1},
     **{"kept": 1, "breaks": -1, "moved": -1, "refused": -1, "blind": -1},
 }
 #: Projects are put into so many parts; each part is predicted from the others.
 PARTS = 8
 ROUNDS = 30
 BINS = ((0.9, 1.01), (0.7, 0.9), (0.5, 0.7), (0.3, 0.5), (0.0, 0.3))
+#: What may be wrong of the edits that a run passes with, and the floor of the policy.
+WRONG, FLOOR = 0.02, 0.5
+#: No edit of a project that is not among the surest is above that, however few rows there are.
+MOST_UNSURE = FLOOR - 0.05
 #: No chance is larger: the tests are all that speaks for an edit.
 MOST = 0.97
 #: And of a program that parses: most rows are of bugs that the edits were made for.
@@ -44,13 +55,22 @@ class Model:
     weights: dict[str, tuple[float, float, float]]
     #: From which estimate on an edit is right how often; empty where that is not corrected.
     steps: tuple[tuple[float, float], ...] = ()
+    #: The model of programs with few tests, where that is another one.
+    small: Model | None = None
 
-    def chance(self, features: dict[str, float]) -> float:
+    def estimate(self, features: dict[str, float]) -> float:
+        """Return the chance that the signs give, as it is corrected by `chance`."""
         score = self.intercept
         for name, (mean, scale, weight) in self.weights.items():
             if name in features:
                 score += weight * standardised(features[name], mean, scale)
-        estimate = _sigmoid(score)
+        return _sigmoid(score)
+
+    def chance(self, features: dict[str, float]) -> float:
+        """Return how likely an edit with these signs is to be right."""
+        if self.small is not None and features.get("tests", math.inf) < math.log1p(MANY):
+            return self.small.chance(features)
+        estimate = self.estimate(features)
         if self.steps and not features.get("tokens"):
             return max(chance for start, chance in self.steps if start <= estimate)
         return min(MOST, estimate)
@@ -63,7 +83,8 @@ def known(rows: Sequence[Row]) -> list[Row]:
 
 def committed() -> Model:
     """Return the model that the search uses now."""
-    return Model(intercept=INTERCEPT, weights=dict(COMMITTED), steps=STEPS)
+    small = Model(intercept=SMALL_INTERCEPT, weights=dict(SMALL_WEIGHTS), steps=SMALL_STEPS)
+    return Model(intercept=INTERCEPT, weights=dict(COMMITTED), steps=STEPS, small=small)
 
 
 def fit(rows: Sequence[Row], prior: Model | None = None) -> Model:
@@ -160,34 +181,78 @@ def calibrated(rows: Sequence[Row], prior: Model | None = None) -> Model:
     """Fit a model, and correct its estimates to how often such edits were right.
 
     The estimates that are corrected are those of models that had not seen the project; what is
-    likelier by them is never made less likely (isotonic regression). With a prior, its corrections
-    are kept. Repairs of files that do not
-    parse are left out: nearly all of them are right.
+    likelier by them is never made less likely (isotonic regression). Projects and small programs
+    each have a correction: nearly all bugs of the latter are within reach of the search. With a
+    prior, its model of small programs is kept. Repairs of files that do not parse are left out:
+    nearly all of them are right.
     """
     model = fit(rows, prior)
-    if prior is not None:
-        # Too few rows to say it anew, on the same scale.
-        return replace(model, steps=tuple((at, min(MOST_PARSED, one)) for at, one in prior.steps))
-    pairs = sorted(
-        (chance, bool(row.right), WORTH[row.source])
-        for row, chance in predicted(rows, lambda part: fit(part, prior))
-        if not row.features.get("tokens")
-    )
+    found = predicted(rows, lambda part: fit(part, prior), Model.estimate)
+    pairs: dict[bool, list[tuple[float, bool, float]]] = {True: [], False: []}
+    for row, chance in found:
+        # What would be handed over in place of the right edit matters where that is out of reach.
+        if not row.features.get("tokens") and not (is_small(row) and row.source == WITHOUT):
+            pairs[is_small(row)].append((chance, bool(row.right), WORTH[row.source]))
+    small = prior.small if prior else replace(model, steps=_as_steps(_blocks(pairs[True])))
+    return replace(model, steps=_sure_or_not(pairs[False]), small=small)
+
+
+def is_small(row: Row) -> bool:
+    """Return whether a row is of a program with so few tests that it is no project."""
+    return row.features.get("tests", math.inf) < math.log1p(MANY)
+
+
+def _blocks(pairs: Sequence[tuple[float, bool, float]]) -> list[list[float]]:
+    """Return where each range of estimates begins, with the weight of the right edits and of all.
+
+    A range is as short as it can be if the next one is not to have a smaller share of right edits.
+    """
     blocks: list[list[float]] = []
-    for chance, right, worth in pairs:
+    for chance, right, worth in sorted(pairs):
         blocks.append([chance, right * worth, worth])
         while len(blocks) > 1 and blocks[-2][1] / blocks[-2][2] >= blocks[-1][1] / blocks[-1][2]:
             _, some, of = blocks.pop()
             blocks[-1][1] += some
             blocks[-1][2] += of
-    # A block of a few edits proves little: one more of each kind is thought of.
-    smooth = [(start, (some + 1) / (of + 2)) for start, some, of in blocks]
-    steps = [(round(start, 2), round(min(MOST_PARSED, chance), 2)) for start, chance in smooth]
-    return replace(model, steps=((0.0, steps[0][1]), *steps[1:]))
+    return blocks
+
+
+def _sure_or_not(pairs: Sequence[tuple[float, bool, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the steps of projects: the surest is above the floor of the policy, no other is.
+
+    The surest is all estimates from which on at most `WRONG` of the edits are wrong. What is above
+    the floor ends a run as passed, so what is right in three of four cases must not be there.
+    """
+    surest, wrong, total = math.inf, 0, 0
+    for chance, right, _ in sorted(pairs, reverse=True):
+        wrong, total = wrong + (not right), total + 1
+        if wrong <= WRONG * total:
+            surest = chance
+    above = [one for one in pairs if one[0] >= surest]
+    rest = _as_steps(_blocks([one for one in pairs if one[0] < surest]), MOST_UNSURE)
+    if not above:
+        return rest
+    best = surest, sum(worth * ok for _, ok, worth in above), sum(one[2] for one in above)
+    ((_, chance),) = _as_steps([best])
+    return (*rest, (math.floor(1000 * surest) / 1000 if rest else 0.0, chance))
+
+
+def _share(block: Sequence[float]) -> float:
+    """Return a block's share of right edits. A few prove little: one more of each is thought of."""
+    return (block[1] + 1) / (block[2] + 2)
+
+
+def _as_steps(
+    blocks: Sequence[Sequence[float]], most: float = MOST_PARSED
+) -> tuple[tuple[float, float], ...]:
+    steps = [(round(one[0], 2), round(min(most, _share(one)), 2)) for one in blocks]
+    return ((0.0, steps[0][1]), *steps[1:]) if steps else ()
 
 
 def predicted(
-    rows: Sequence[Row], make: Callable[[Sequence[Row]], Model]
+    rows: Sequence[Row],
+    make: Callable[[Sequence[Row]], Model],
+    of: Callable[[Model, dict[str, float]], float] = Model.chance,
 ) -> list[tuple[Row, float]]:
     """Return each row with its chance by a model that was made without its project."""
     projects = sorted({row.project for row in rows})
@@ -196,7 +261,7 @@ def predicted(
     for part in range(PARTS):
         model = make([row for row in rows if part_of[row.project] != part])
         own = [row for row in rows if part_of[row.project] == part]
-        found += [(row, model.chance(row.features)) for row in own]
+        found += [(row, of(model, row.features)) for row in own]
     return found
 
 
@@ -232,6 +297,15 @@ def _right(part: Sequence[tuple[Row, float]]) -> int:
     return sum(bool(row.right) for row, _ in part)
 
 
+def _lines_of_small(model: Model) -> Iterator[str]:
+    yield "#: The same of programs with few tests, which have weights of their own."
+    yield f"SMALL_INTERCEPT = {model.intercept}"
+    yield "SMALL_WEIGHTS: dict[str, tuple[float, float, float]] = {"
+    yield from (f'    "{name}": {values},' for name, values in model.weights.items())
+    yield "}"
+    yield f"SMALL_STEPS = {model.steps}"
+
+
 def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
     """Write the weights, fitted to all rows, to the module that the search reads."""
     usable = known(rows)
@@ -242,7 +316,8 @@ def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
     lines = [
         '"""Weights of the signs that an edit is right: `python -m benchmarks.confidence fit`."""',
         "",
-        f"# Fitted to {len(usable)} edits: {counts}{', from the weights before' if prior else ''}.",
+        f"# Fitted to {len(usable)} edits: {counts}" + ("," if prior else "."),
+        *(["# from the weights before."] if prior else []),
         "",
         "#: No chance is larger: the tests are all that speaks for an edit.",
         f"MOST = {MOST}",
@@ -253,5 +328,6 @@ def write_weights(rows: Sequence[Row], prior: Model | None = None) -> None:
         "}",
         "#: From which estimate on such edits are right how often, in projects not fitted to.",
         f"STEPS = {model.steps}",
+        *(_lines_of_small(model.small) if model.small else ()),
     ]
     WEIGHTS.write_text("\n".join(lines) + "\n")

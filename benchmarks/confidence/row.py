@@ -27,8 +27,12 @@ class Row:
     #: What the search said of it.
     confidence: float | None
     says: str
-    #: A doubt about it, or that it may dodge the failing code: a rule decides, not the fit.
+    #: A rule decides, not the fit: there is a doubt about it, it may dodge the failing code, breaks
+    #: much, or shares its place with others.
     ruled_out: bool = False
+    #: The edits that were tried, and the seconds of processor time that it took.
+    tried: int = 0
+    seconds: float = 0.0
 
 
 def read_rows(file: Path) -> Iterator[Row]:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from runtrue.fixers.search.doubts import DROPS_A_CHECK, asks_nothing, dodges, raises_by_accident
+from runtrue.fixers.search.doubts import (
+    DROPS_A_CHECK,
+    asks_nothing,
+    dodges,
+    raises_by_accident,
+    writes_none_out,
+)
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.evidence import Failure, Frame
 from runtrue.fixers.search.localise import Suspicion
@@ -153,6 +159,27 @@ def test_an_exception_that_a_test_waits_for_is_raised_on_purpose(
     assert raises_by_accident(program, edit, [missed]) is is_accident
     other = Failure(test="t", exception="AssertionError", message="assert 1 == 2")
     assert not raises_by_accident(program, edit, [other])
+
+
+def test_a_none_that_becomes_a_text_is_doubted() -> None:
+    text = "def table(rows):\n    return title() + lines(rows)\n"
+    at = text.index("title()")
+    none = Failure(
+        test="t",
+        exception="TypeError",
+        message='can only concatenate str (not "NoneType") to str',
+        frames=(Frame(file="a.py", line=2, function="table"),),
+    )
+
+    def is_doubted(new: str, failure: Failure) -> bool:
+        made = Splice(at, at + len("title()"), new)
+        edit = Edit(file="a.py", splices=(made,), kind="wrap", line=2, says="")
+        return writes_none_out(Program("a.py", text), edit, [failure])
+
+    assert is_doubted("str(title())", none)
+    assert not is_doubted('(title() or "")', none)
+    number = Failure(test="t", exception="TypeError", message='(not "int") to str')
+    assert not is_doubted("str(title())", number)
 
 
 KINDS = """\

@@ -60,10 +60,40 @@ def test_of_those_that_behave_alike_the_one_that_changes_fewer_places_is_ahead()
 
 
 def test_an_unlikely_edit_is_not_sure_for_being_the_only_one() -> None:
-    likely, unlikely = (
-        rank_edits([candidate("a", cost)], [("1", "2")], ("0", "2"))[0] for cost in (-0.5, 2.5)
-    )
-    assert unlikely.confidence < 0.5 < likely.confidence
+    likely, unlikely = (in_project(candidate("a", cost)) for cost in (-0.5, 2.5))
+    assert unlikely < 0.5 < likely
+
+
+#: Three test functions turn green, and many that pass run the very line.
+SEEN = Discovery(
+    before=50,
+    refused=2,
+    guards=20,
+    witnesses=20,
+    functions=3,
+    dodges=False,
+    raised=False,
+    named=False,
+)
+
+
+def in_project(
+    one: EditSet, found: Discovery = SEEN, gives: tuple[str, ...] = ("1", *"abcdefghi")
+) -> float:
+    """Return the confidence in an edit that is the only one to pass, in a project."""
+    tests = {"tests": 40, "failing": found.functions, "discoveries": [found]}
+    return rank_edits([one], [gives], ("0", *"abcdefghi"), **tests)[0].confidence  # type: ignore[arg-type]
+
+
+def test_in_a_project_one_test_function_and_few_witnesses_prove_little() -> None:
+    one = candidate("a", -0.5)
+    assert in_project(one) > 0.5
+    assert in_project(one, replace(SEEN, functions=1, guards=1, witnesses=0)) < 0.5
+
+
+def test_an_edit_that_raises_where_the_program_gave_something_waits() -> None:
+    raising = ("1", *"abcdefgh", "raises KeyError")
+    assert in_project(candidate("a", -0.5), gives=raising) < 0.5
 
 
 def test_a_doubtful_patch_ranks_last_and_says_so() -> None:
@@ -91,9 +121,9 @@ def test_confidences_are_shares_and_never_certain() -> None:
 
 def test_edits_that_behave_otherwise_take_confidence_from_one_another() -> None:
     names = "abcdefgh"
-    alone = rank_edits([candidate("a", 0.2)], [("1", "2")], ("0", "2"), failing=1)
+    alone = rank_edits([candidate("a", 0.2)], [("1", "2")], ("0", "2"), tests=5, failing=1)
     others = [candidate(name, 0.2) for name in names]
-    among = rank_edits(others, [(name, name) for name in names], ("0", "2"), failing=1)
+    among = rank_edits(others, [(name, name) for name in names], ("0", "2"), tests=5, failing=1)
     assert among[0].confidence < 0.5 < alone[0].confidence
 
 
@@ -101,7 +131,7 @@ def test_what_may_only_suit_the_one_failing_test_is_not_passed_by_itself() -> No
     def sure(kind: str, failing: int) -> float:
         one = candidate("a", -1.0)
         one = replace(one, edits=(replace(one.edits[0], kind=kind),))
-        return rank_edits([one], [None], failing=failing)[0].confidence
+        return rank_edits([one], [None], tests=5, failing=failing)[0].confidence
 
     assert sure("transform", 1) < 0.5 < sure("transform", 5)
     assert sure("variable", 1) > 0.5
@@ -123,7 +153,16 @@ def test_the_shortest_call_that_a_test_can_make_tells_two_edits_apart() -> None:
 
 def test_an_edit_that_may_only_dodge_the_failing_code_is_never_above_the_floor() -> None:
     pair = [candidate("dodges", -3.0), candidate("fixes", 0.0)]
-    found = Discovery(before=0, refused=0, guards=0, dodges=True, raised=False, named=False)
+    found = Discovery(
+        before=0,
+        refused=0,
+        guards=0,
+        witnesses=0,
+        functions=1,
+        dodges=True,
+        raised=False,
+        named=False,
+    )
     ways = [found, replace(found, dodges=False)]
     choices = rank_edits(pair, [("1",), ("2",)], failing=3, discoveries=ways)
     assert [one.candidate.edits[0].says for one in choices] == ["fixes", "dodges"]

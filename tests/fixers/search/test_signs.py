@@ -31,7 +31,16 @@ PLAIN = Signs(
     tests=20,
     failing=2,
     cut_off=False,
-    discovery=Discovery(before=10, refused=0, guards=3, dodges=False, raised=False, named=False),
+    discovery=Discovery(
+        before=10,
+        refused=0,
+        guards=3,
+        witnesses=2,
+        functions=2,
+        dodges=False,
+        raised=False,
+        named=False,
+    ),
 )
 TEXT = "total = price + tax\n"
 
@@ -53,7 +62,14 @@ def edit(start: int, end: int, text: str) -> EditSet:
         {"suits": True, "failing": 1, "cost": 0.3},
         {
             "discovery": Discovery(
-                before=9000, refused=0, guards=3, dodges=False, raised=False, named=False
+                before=9000,
+                refused=0,
+                guards=3,
+                witnesses=0,
+                functions=1,
+                dodges=False,
+                raised=False,
+                named=False,
             )
         },
     ],
@@ -92,6 +108,15 @@ def test_a_word_that_the_test_expects_is_a_sign_if_it_is_new() -> None:
     assert writes_named_word(edit(0, 5, "gross"), {"a.py": TEXT}, [wanted])
     assert not writes_named_word(edit(8, 13, "price"), {"a.py": TEXT}, [wanted])
     assert not writes_named_word(edit(8, 13, "other"), {"a.py": TEXT}, [wanted])
+
+
+def test_the_types_that_a_message_names_are_no_part_of_the_program() -> None:
+    raised = Failure(
+        test="t", exception="TypeError", message='can only concatenate str (not "NoneType") to str'
+    )
+    assert not writes_named_word(edit(8, 13, "str(price)"), {"a.py": TEXT}, [raised])
+    asked = replace(raised, message="total() got an unexpected keyword argument 'gross'")
+    assert writes_named_word(edit(8, 13, "gross"), {"a.py": TEXT}, [asked])
 
 
 def test_the_size_is_what_is_taken_out_and_put_in() -> None:

@@ -6,7 +6,12 @@ import asyncio
 from collections.abc import Sequence
 
 from runtrue.fixers.search.budget import WAITING
-from runtrue.fixers.search.doubts import asks_nothing, dodges, raises_by_accident
+from runtrue.fixers.search.doubts import (
+    asks_nothing,
+    dodges,
+    raises_by_accident,
+    writes_none_out,
+)
 from runtrue.fixers.search.edit_search import Search
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.forked_prover import Prover
@@ -64,6 +69,8 @@ def discovery_of(
         before=search.place_of(candidate),
         refused=search.refused,
         guards=len(search.reach.tests(candidate)),
+        witnesses=search.reach.witnesses(candidate),
+        functions=search.functions,
         dodges=dodges,
         raised=changes_raising_line(candidate, failures),
         named=writes_named_word(candidate, search.base, failures),
@@ -76,6 +83,7 @@ def _dodges(candidate: EditSet, base: dict[str, str], failures: Sequence[Failure
         asks_nothing(programs[edit.file], edit)
         or dodges(programs[edit.file], edit, failures)
         or raises_by_accident(programs[edit.file], edit, failures)
+        or writes_none_out(programs[edit.file], edit, failures)
         for edit in candidate.edits
     )
 

@@ -30,6 +30,8 @@ _REORDERING = frozenset(("move", "move_in", "move_out", "borrow", "end_block", "
 _TELLING = re.compile(r"\b(?:raise|assert|yield|await)\b|[\w.]+(?=\()|\w+(?==[^=])")
 _PLAIN_STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 _ASKING = (ast.Compare, ast.BoolOp, ast.IfExp)
+#: What makes a text of anything.
+_TEXTS = ("str", "repr", "format")
 #: Edits that add a condition of their own.
 _GUARDING = frozenset(("condition_add", "guard", "condition", "isinstance", "get"))
 #: The values a condition is evaluated on, besides the constants in it and their neighbours.
@@ -163,6 +165,17 @@ def raises_by_accident(program: Program, edit: Edit, failures: Sequence[Failure]
     return isinstance(statement, _PLAIN_STATEMENTS) and not any(
         isinstance(node, _ASKING) for node in around if _begin(node) >= _begin(statement)
     )
+
+
+def writes_none_out(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
+    """Return whether an edit may turn a None into the text "None", where a test fails for a None.
+
+    It no longer raises then, and nobody wants to read it.
+    """
+    if not any(one.says(Sign.NONE) for one in failures):
+        return False
+    new = edit.applied(program.text)
+    return any(new.count(f"{name}(") > program.text.count(f"{name}(") for name in _TEXTS)
 
 
 def asks_nothing(program: Program, edit: Edit) -> bool:

@@ -293,6 +293,11 @@ class Search(EditTrials):
         return self._found()
 
     @property
+    def functions(self) -> int:
+        """The number of test functions that are to be fixed, however many cases each has."""
+        return len({test.partition("[")[0] for test in self._targets})
+
+    @property
     def refused(self) -> int:
         """The number of candidates that fixed all failing tests, but broke another."""
         return sum(

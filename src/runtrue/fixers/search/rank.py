@@ -18,7 +18,14 @@ from string import ascii_letters, digits
 
 from runtrue.fixers.search.edit import parsed
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.signs import Discovery, Signs, fits_a_number, size_of, suits_a_test
+from runtrue.fixers.search.signs import (
+    Discovery,
+    Signs,
+    breaks_much,
+    fits_a_number,
+    size_of,
+    suits_a_test,
+)
 from runtrue.fixers.search.trial import RecordedInput
 from runtrue.loop import Example
 
@@ -197,7 +204,8 @@ def rank_edits(
         if candidates[at].doubt:
             return _DOUBTFUL
         chance = signs.chance() * part_of_place(at)
-        return round(min(chance, _DODGING if dodges(at) else 1.0), 2)
+        is_poor = dodges(at) or breaks_much(signs)
+        return round(min(chance, _DODGING if is_poor else 1.0), 2)
 
     def signs_of(at: int) -> Signs:
         one = candidates[at]

@@ -52,3 +52,16 @@ class TestReach:
                 self._known[key] = frozenset().union(*hits)
             affected |= self._known[key]
         return [test for test in self._passing if test in affected]
+
+    def witnesses(self, candidate: EditSet) -> int:
+        """Count the passing tests that ran a line which a candidate changes, not only its function.
+
+        What is outside of functions ran for all of them.
+        """
+        found: set[str] = set()
+        for edit in candidate.edits:
+            program = self._programs.get(edit.file)
+            if program is None or program.body_around(edit) is None:
+                return len(self._passing)
+            found |= self._ran[edit.file].get(edit.line, set())
+        return len(found)

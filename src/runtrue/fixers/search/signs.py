@@ -6,6 +6,7 @@ The chance that such an edit is right is a logistic function of them. Its weight
 
 from __future__ import annotations
 
+import builtins
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,15 @@ from dataclasses import dataclass
 
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.proposals import EditSet
-from runtrue.fixers.search.weights import INTERCEPT, MOST, STEPS, WEIGHTS
+from runtrue.fixers.search.weights import (
+    INTERCEPT,
+    MOST,
+    SMALL_INTERCEPT,
+    SMALL_STEPS,
+    SMALL_WEIGHTS,
+    STEPS,
+    WEIGHTS,
+)
 
 #: Kinds of edits that can be turned until a number fits.
 _FITTING = frozenset(
@@ -30,10 +39,15 @@ _SUITING = frozenset(
     )
 )
 #: From so many tests on, a program is not small.
-_MANY = 10
+MANY = 10
 #: A sign is never taken for further from the mean than this many deviations.
 _FAR = 3.0
+#: The share of the further inputs that is many.
+_BREAKING = 0.05
 _WORD = re.compile(r"\w{3,}")
+_TYPES = frozenset(
+    ("NoneType", *(name for name, one in vars(builtins).items() if isinstance(one, type)))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +58,11 @@ class Discovery:
     before: int
     #: Those of them that fixed all failing tests and broke another: then these are easily fixed.
     refused: int
-    #: The passing tests that run the function it is in.
+    #: The passing tests that run the function it is in, and those that run the very lines.
     guards: int
+    witnesses: int
+    #: The test functions that failed: cases of one with other arguments are often one mistake's.
+    functions: int
     #: True if it may only keep the code that raised from being reached.
     dodges: bool
     #: True if it changes the line that raised.
@@ -83,6 +100,11 @@ class Signs:
     discovery: Discovery | None
 
     @property
+    def is_small(self) -> bool:
+        """True for a program with few tests: how many of them run what says nothing there."""
+        return self.tests is not None and self.tests < MANY
+
+    @property
     def is_blind(self) -> bool:
         """True if no further input shows the edit, or there is none: then nothing was compared."""
         return self.kept is None or self.kept == 1.0
@@ -95,7 +117,7 @@ class Signs:
             "rivals": math.log1p(self.rivals),
             # Beyond a plain edit of a suspect line; how far below says nothing more, and in a
             # small program there is little that an unlikely edit could hit by chance.
-            "cost": max(0.0, min(self.cost, 2.0)) if (self.tests or _MANY) >= _MANY else 0.0,
+            "cost": 0.0 if self.is_small else max(0.0, min(self.cost, 2.0)),
             "size": math.log1p(self.size),
             "tokens": float(self.tokens),
         }
@@ -118,22 +140,27 @@ class Signs:
         if self.discovery is not None:
             found["before"] = math.log1p(self.discovery.before)
             found["refused"] = math.log1p(self.discovery.refused)
-            found["guards"] = math.log1p(self.discovery.guards)
+            if not self.is_small:
+                found["guards"] = math.log1p(self.discovery.guards)
+                found["witnesses"] = math.log1p(self.discovery.witnesses)
+                found["functions"] = math.log(max(self.discovery.functions, 1))
             found["raised"] = float(self.discovery.raised)
             found["named"] = float(self.discovery.named)
         return found
 
     def chance(self) -> float:
         """Return how likely a candidate with these signs is to be right."""
-        score = INTERCEPT
+        small = self.is_small
+        weights, steps = (SMALL_WEIGHTS, SMALL_STEPS) if small else (WEIGHTS, STEPS)
+        score = SMALL_INTERCEPT if small else INTERCEPT
         for name, value in self.features().items():
-            if name in WEIGHTS:
-                mean, scale, weight = WEIGHTS[name]
+            if name in weights:
+                mean, scale, weight = weights[name]
                 score += weight * standardised(value, mean, scale)
         estimate = 1 / (1 + math.exp(-score))
         if self.tokens:
             return min(MOST, estimate)
-        return max(chance for start, chance in STEPS if start <= estimate)
+        return max(chance for start, chance in steps if start <= estimate)
 
 
 def standardised(value: float, mean: float, scale: float) -> float:
@@ -142,6 +169,11 @@ def standardised(value: float, mean: float, scale: float) -> float:
     Where a sign was hardly ever seen, its deviation is tiny: one value must not decide it all.
     """
     return max(-_FAR, min(_FAR, (value - mean) / scale))
+
+
+def breaks_much(signs: Signs) -> bool:
+    """Return whether an edit raises on many of the inputs for which the program gave something."""
+    return (signs.breaks or 0.0) > _BREAKING
 
 
 def fits_a_number(candidate: EditSet) -> bool:
@@ -188,4 +220,6 @@ def _words_of(failure: Failure) -> Iterable[str]:
     known = set(_WORD.findall((actual.repr or "") if actual else ""))
     words = _WORD.findall((expected.repr or "") if expected else "")
     yield from (word for word in words if word not in known)
-    yield from _WORD.findall(failure.message if failure.exception != "AssertionError" else "")
+    if failure.exception != "AssertionError":
+        # `can only concatenate str (not "NoneType") to str` names no part of the program.
+        yield from (word for word in _WORD.findall(failure.message) if word not in _TYPES)
