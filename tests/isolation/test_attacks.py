@@ -26,7 +26,7 @@ ORDINARY = " or ".join(
     (
         *("private", "passwords", "handles", "mounting", "capabilities", "devices", "settings"),
         *("setuid", "terminal", "bomb", "threads", "name", "lifting", "daemon", "signals"),
-        *("tracing", "abstract", "variables", "keys", "server", "toml", "links-"),
+        *("tracing", "abstract", "variables", "keys", "server", "toml", "links-", "seeing"),
     )
 )
 

@@ -124,9 +124,12 @@ def test_data_does_not_name_a_file_as_a_person_does(
 
 
 def _reads(key: Path, source: str) -> dict[str, Any]:
-    declared = {"piped input": {"stdin": True}, "a default": {"default": str(key)}}.get(source, {})
+    declared: dict[str, dict[str, Any]] = {
+        "piped input": {"stdin": True},
+        "a default": {"default": str(key)},
+    }
     read = {"id": "r", "type": "read-file", "params": {"file_path": "${path}"}}
-    return {"inputs": {"path": {"type": "str", **declared}}, "nodes": [read]}
+    return {"inputs": {"path": {"type": "str", **declared.get(source, {})}}, "nodes": [read]}
 
 
 @pytest.mark.parametrize(

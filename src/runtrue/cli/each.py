@@ -66,8 +66,8 @@ def run_each(
         labels.append(label_of(redact_by_name(shown)))
     if problems:
         more = ["more lines are wrong, too"] if len(problems) > _MOST_PROBLEMS else []
-        lines = "\n".join([*problems[:_MOST_PROBLEMS], *more])
-        raise UsageError(f"--each {file}: nothing was run\n{lines}")
+        wrong = "\n".join([*problems[:_MOST_PROBLEMS], *more])
+        raise UsageError(f"--each {file}: nothing was run\n{wrong}")
     queue = _queue()
     if queue is not None and (secret := next((new for new in news if new.secrets), None)):
         names = ", ".join(name.removeprefix("inputs.") for name in secret.secrets)

@@ -131,7 +131,7 @@ def _web_fetch(source: str) -> Fetch:
     return fetch
 
 
-async def _get(address: str, limits: ExchangeLimits) -> tuple[int, bytes]:
+async def _get(address: str, limits: ExchangeLimits) -> tuple[int, bytes | bytearray]:
     from runtrue.workflow.nodes.http import make_client
 
     request = make_request(HttpParams(url=address))
@@ -142,7 +142,7 @@ async def _get(address: str, limits: ExchangeLimits) -> tuple[int, bytes]:
     return answer.status, bytes(answer.body)
 
 
-def _text(content: bytes, name: str) -> str:
+def _text(content: bytes | bytearray, name: str) -> str:
     if len(content) > _MAX_BYTES:
         raise ApiError(f"{name} is larger than {_MAX_BYTES // 1_000_000} MB")
     try:
