@@ -156,6 +156,12 @@ class QueryCursor:
         changed = operator if operator != "==" else held.operator
         self.query.conditions.append(Held(held.path, changed, held.value))
 
+    def _before(self, n: int) -> str:
+        """Return the word before a place, those without a meaning left out."""
+        while n and self.words[n - 1] in QUIET:
+            n -= 1
+        return self.words[n - 1] if n else ""
+
     def _unclear(self, words: Sequence[str], what: str) -> NoReturn:
         said = " ".join(words)
         doubts = self.table.doubts.get(said, ())
