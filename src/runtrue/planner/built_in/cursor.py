@@ -172,7 +172,8 @@ class QueryCursor:
 def _plain(token: TaskToken) -> str:
     """Return a word in lower case without its possessive ending; quoted text as it is."""
     if token.type is TokenType.QUOTED:
-        return str(token.value).lower()
+        quoted = str(token.value)
+        return quoted if quoted.lower() in QUIET | PART_OF else quoted.lower()
     word = token.word if token.type is not TokenType.FILE else token.text.lower()
     if token.text.isupper() and len(word) > 1 and word in QUIET | PART_OF:
         return token.text  # "IT" is no "it".

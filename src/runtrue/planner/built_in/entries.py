@@ -245,6 +245,12 @@ class EntryTable:
     def _names_entry(self, name: str) -> bool:
         return name in ("name", "metadata", "attributes", "properties") or self.is_noun(name)
 
+    def tells_apart(self, path: str) -> bool:
+        """True if a field holds another text in each entry."""
+        values = self._present(path)
+        texts = {value for value in values if isinstance(value, str)}
+        return len(texts) == len(values) == len(self.rows)
+
     def lists(self, path: str) -> bool:
         """True if a field holds lists."""
         return any(isinstance(value, list) for value in self._present(path))

@@ -264,6 +264,8 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
     def _counted(self, path: str) -> bool:
         """Count what is in a field of the one entry that is meant."""
         query = self.query
+        if self.table.tells_apart(path) and len(self.table.rows) > 1:
+            return True  # "how many students": one for each entry.
         if query.aggregate_path not in (None, path) and not {"each", "every"} & set(self.words):
             self._unclear([path.rpartition(".")[2]], "is a second thing to count")
         if self.table.numbers(path) and len(self.table.rows) > 1:
@@ -371,6 +373,15 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
     def _settle(self) -> None:
         query = self.query
         self._reach_amounts()
+        # The same field under two names is wanted once, and "who" is a name.
+        by_path = {path: name for name, path in query.fields.items()}
+        query.fields = {name: path for path, name in by_path.items()}
+        if self.words[:1] == ["who"]:
+            names = self.table.names
+            query.fields = {
+                name: f"{path}.name" if f"{path}.name" in names else path
+                for name, path in query.fields.items()
+            }
         if (
             query.aggregate in ("sum", "average")
             and query.aggregate_path
