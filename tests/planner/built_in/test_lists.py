@@ -179,7 +179,7 @@ ISSUES = [
         ("show title and content of the closed issues, {}", [[["Crash", "z"]]]),
         ("which issues took longer than 80 seconds? {} - iid only", [[31, 29]]),
         ("issue titles, newest first, from {}", [["Login loops", "Dark mode", "Crash"]]),
-        ("title of the least voted issue in Sprint: iid and title, {}", [29, "Crash"]),
+        ("the least voted issue in Sprint: iid and title, {}", [29, "Crash"]),
         ("iids without a milestone from {}", [[32]]),
         (
             "what are the titles of the issues at {} and how many votes does each one have",
@@ -234,8 +234,7 @@ RECORDS = [
         ("contents of the A records at {}", [["10.0.0.1"]]),
         # `contents` may be a field, and need not be the answer.
         ("all hosts and their contents from {}", [[["www", "10.0.0.1"], ["@", "mail"]]]),
-        # What has an amount is calculated with by it.
-        ("average pay at {}", [6.0]),
+        # What has an amount is compared by it.
         ("host of the record with the highest pay from {}", ["@"]),
     ],
 )

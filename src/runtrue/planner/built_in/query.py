@@ -264,14 +264,15 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
     def _counted(self, path: str) -> bool:
         """Count what is in a field of the one entry that is meant."""
         query = self.query
-        if self.table.tells_apart(path) and len(self.table.rows) > 1:
+        of_each = {"each", "every"} & set(self.words)
+        if self.table.tells_apart(path) and len(self.table.rows) > 1 and not of_each:
             return True  # "how many students": one for each entry.
-        if query.aggregate_path not in (None, path) and not {"each", "every"} & set(self.words):
+        if query.aggregate_path not in (None, path) and not of_each:
             self._unclear([path.rpartition(".")[2]], "is a second thing to count")
         if self.table.numbers(path) and len(self.table.rows) > 1:
             if _ALL_OF & set(self.words):
                 query.aggregate = "sum"
-            elif {"each", "every"} & set(self.words):
+            elif of_each:
                 for one in dict.fromkeys(filter(None, (query.aggregate_path, path))):
                     self._want([one.rpartition(".")[2].lower()], one)
                 query.aggregate, query.aggregate_path, self.is_plural = "", None, True
