@@ -59,7 +59,7 @@ class EntryNouns(QueryCursor):
                 continue
             label = self.table.label()
             if label is None:
-                self._unclear([word], "are to be shown beside their fields, and have no name")
+                self._unclear([word], "have no name to show beside their fields")
             if label not in query.fields.values():
                 name = label.rpartition(".")[2].lower()
                 query.fields = {name: label, **query.fields}
