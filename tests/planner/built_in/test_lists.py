@@ -124,6 +124,16 @@ def test_what_something_is_of_is_a_word_for_the_entries_and_no_further_field(
     assert planner.outputs(f"labels of the products at {url}") == {"labels": ["Oar", "Rope"]}
 
 
+def values_of(outputs: dict[str, Any]) -> list[Any]:
+    """Return outputs without names, also those of the fields in lists."""
+    return [
+        [list(row.values()) if isinstance(row, dict) else row for row in value]
+        if isinstance(value, list)
+        else value
+        for value in outputs.values()
+    ]
+
+
 ISSUES = [
     {
         "iid": 31, "title": "Login loops", "state": "opened", "labels": ["bug", "auth"],
@@ -191,14 +201,7 @@ def test_people_say_it_in_many_ways(
     planner: Planner, api: Api, task: str, values: list[Any]
 ) -> None:
     url = api.on("GET /issues", ISSUES)
-    found = list(planner.outputs(task.format(url)).values())
-    rows = [
-        [list(row.values()) if isinstance(row, dict) else row for row in value]
-        if isinstance(value, list)
-        else value
-        for value in found
-    ]
-    assert rows == values
+    assert values_of(planner.outputs(task.format(url))) == values
 
 
 @pytest.mark.parametrize(
@@ -242,14 +245,7 @@ def test_what_looks_like_a_word_of_the_grammar_may_be_data(
     planner: Planner, api: Api, task: str, values: list[Any]
 ) -> None:
     url = api.on("GET /dns/records", RECORDS)
-    found = list(planner.outputs(task.format(url)).values())
-    rows = [
-        [list(row.values()) if isinstance(row, dict) else row for row in value]
-        if isinstance(value, list)
-        else value
-        for value in found
-    ]
-    assert rows == values
+    assert values_of(planner.outputs(task.format(url))) == values
 
 
 def test_words_before_a_colon_are_no_pair_of_a_clause_that_reads(
