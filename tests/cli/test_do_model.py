@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Machine
-from tests.models.openai_server import Call, OpenAIServer, Refuse, Request, openai_server
+from tests.models.openai_server import (
+    Call,
+    HangUp,
+    OpenAIServer,
+    Refuse,
+    Request,
+    Say,
+    Step,
+    openai_server,
+)
 from tests.planner.api import TORVALDS, Api, api_fixture
 from tests.planner.model import reader
 
@@ -95,6 +106,29 @@ def test_a_model_that_says_it_cannot_is_no_worse_than_none(
     done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
     assert done.json["status"] == "passed", done.said
     assert "I may not use the network" in done.json["notes"][0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Say("Sure! First I would open the page, then I would look for the name."),
+        Say('{"workflow": {"nodes": ['),
+        Call({"workflow": "fetch it", "params": 7}),
+        Call({"workflow": {"nodes": [{"id": "a", "type": "shell", "params": {}}]}, "params": {}}),
+        HangUp(),
+        Refuse(500),
+    ],
+    ids=["prose", "half", "types", "params", "hangs-up", "outage"],
+)
+def test_whatever_a_weak_model_says_the_task_is_done_without_it(
+    machine: Machine, api: Api, openai_server: OpenAIServer, answer: Step
+) -> None:
+    openai_server.script(*[answer] * 40)
+    done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
+    assert done.code == 0, done.said
+    assert done.json["result"] == {"username": "torvalds", "biography": TORVALDS["bio"]}
+    assert done.json["notes"], "it says that the model did not help"
+    assert api.count(USER) == 1
 
 
 def test_a_limit_and_an_outage_are_waited_for(

@@ -231,6 +231,8 @@ def _relation(text: str, at: int) -> TaskToken | None:
 
 def _word(text: str, at: int) -> TaskToken | None:
     run = _run(text, at)
+    if run == "A" and text[:at].rstrip()[-1:] not in ("", ".", "!", "?", ":", "\n"):
+        return TaskToken(TokenType.QUOTED, run, run)  # "the A records", and no article.
     if run[:1] in _APOSTROPHES:
         return None  # A quote that closes nothing.
     if not run.endswith(("s'", "s\u2019")):

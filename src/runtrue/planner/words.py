@@ -69,7 +69,9 @@ GENERIC = word_set(
 )
 
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman"}
-_INVARIABLE = word_set("series news status address data species always this its")
+_INVARIABLE = word_set(
+    "series news status address data species always this its dns aws sms gps gas lens"
+)
 _PLURALS = {singular: plural for plural, singular in _IRREGULAR.items()}
 
 

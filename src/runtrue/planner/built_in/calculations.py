@@ -36,7 +36,11 @@ class Calculations(QueryCursor):
     def _has_extreme_entry(self) -> bool:
         """True for "the biggest channel by members": that is an order, and no group."""
         return any(
-            word in EXTREMES and self._is_entry(self.words[n + 1 : n + 2])
+            word in EXTREMES
+            and (
+                self._is_entry(self.words[n + 1 : n + 2])
+                or self.table.field(self.words[n + 1 : n + 2]) is None
+            )
             for n, word in enumerate(self.words)
         )
 

@@ -120,6 +120,8 @@ def read_roles(clause: Clause) -> Roles:
         roles.method = "POST"
         if not clause.verb:
             tokens = tokens[1:]
+    if not roles.method and not METHODS & {token.text for token in tokens}:
+        tokens = tuple(_without_labels(tokens))
     for token in _placed_variables(tokens):
         _ROLE_OF.get(token.type, _plain)(token, roles)
     if roles.sends or roles.commands:
@@ -133,6 +135,21 @@ def read_roles(clause: Clause) -> Roles:
         roles.query |= roles.body
         roles.body = {}
     return roles
+
+
+def _without_labels(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
+    """Yield "in Graz: ref" as words: what is read gets a pair only after "with" and the like."""
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1].word if at else ""
+        is_label = token.type is TokenType.PAIR and re.match(r"[\w.-]+:\s", token.text) is not None
+        is_word = isinstance(token.value, str) and token.text.endswith(token.value)
+        named = before in _WITH | _QUERY | _HEADER | _BODY or _HEADER_NAME.fullmatch(token.key)
+        if not is_label or not is_word or named or "$" in token.text or "://" in token.text:
+            yield token
+            continue
+        yield TaskToken(TokenType.WORD, token.key, token.key)
+        yield TaskToken(TokenType.MARK, ",", ",")
+        yield TaskToken(TokenType.WORD, str(token.value), token.value)
 
 
 def lone_credential(clause: Clause) -> tuple[str, Variable] | None:
@@ -283,7 +300,9 @@ def _source(token: TaskToken, roles: Roles) -> None:
     _pop(roles, _OVER)
     before_url = _FROM | _TO | {"for", "according"}
     roles.joined = bool(_pop(roles, before_url, most=2))
-    _pop(roles, _ANSWER | {"of", "the", "in", "from"})
+    before_answer = roles.what[-2].word if len(roles.what) > 1 else ""
+    if before_answer not in {"and", ",", "&", "their", "its"}:
+        _pop(roles, _ANSWER | {"of", "the", "in", "from"})
     (roles.urls if token.type is TokenType.URL else roles.commands).append(token)
     roles.before = len(roles.what)
 

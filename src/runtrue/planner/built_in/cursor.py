@@ -156,6 +156,12 @@ class QueryCursor:
         changed = operator if operator != "==" else held.operator
         self.query.conditions.append(Held(held.path, changed, held.value))
 
+    def _before(self, n: int) -> str:
+        """Return the word before a place, those without a meaning left out."""
+        while n and self.words[n - 1] in QUIET:
+            n -= 1
+        return self.words[n - 1] if n else ""
+
     def _unclear(self, words: Sequence[str], what: str) -> NoReturn:
         said = " ".join(words)
         doubts = self.table.doubts.get(said, ())
@@ -166,7 +172,8 @@ class QueryCursor:
 def _plain(token: TaskToken) -> str:
     """Return a word in lower case without its possessive ending; quoted text as it is."""
     if token.type is TokenType.QUOTED:
-        return str(token.value).lower()
+        quoted = str(token.value)
+        return quoted if quoted.lower() in QUIET | PART_OF else quoted.lower()
     word = token.word if token.type is not TokenType.FILE else token.text.lower()
     if token.text.isupper() and len(word) > 1 and word in QUIET | PART_OF:
         return token.text  # "IT" is no "it".

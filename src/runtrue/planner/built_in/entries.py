@@ -17,7 +17,6 @@ from runtrue.fields import SURE, Ranked, rank_paths
 from runtrue.planner.built_in.word_forms import agrees, is_akin, one_letter_apart, stem
 from runtrue.planner.words import singular, split_name, word_set
 from runtrue.workflow import Missing, Path, parse_path
-from runtrue.workflow.path_syntax import Every
 
 #: How many entries are looked at, and how deep their objects.
 _MOST_SEEN, _MOST_INNER, _DEEPEST = 500, 20, 3
@@ -41,7 +40,10 @@ _UNITS = word_set(
 )
 _OF_DATES = word_set("dat date tim time timestamp day")
 
-Steps = tuple[str | int | Every, ...]
+#: Names and indexes, and _EVERY.
+Steps = tuple[Any, ...]
+#: The step `[*]`.
+_EVERY = parse_path("$[*]").steps[0]
 
 
 class Unclear(Exception):
@@ -245,6 +247,12 @@ class EntryTable:
     def _names_entry(self, name: str) -> bool:
         return name in ("name", "metadata", "attributes", "properties") or self.is_noun(name)
 
+    def tells_apart(self, path: str) -> bool:
+        """True if a field holds another text in each entry."""
+        values = self._present(path)
+        texts = {value for value in values if isinstance(value, str)}
+        return len(texts) == len(values) == len(self.rows)
+
     def lists(self, path: str) -> bool:
         """True if a field holds lists."""
         return any(isinstance(value, list) for value in self._present(path))
@@ -369,7 +377,7 @@ def _inner_fields(steps: Steps, values: list[Any]) -> Iterator[Steps]:
     # A list that never has more than one entry is an object in disguise.
     is_single = all(len(value) <= 1 for value in lists)
     for name in dict.fromkeys(name for one in seen for name in one):
-        yield (*steps, 0 if is_single else Every.ENTRY, str(name))
+        yield (*steps, 0 if is_single else _EVERY, str(name))
 
 
 def _at(row: Any, steps: Steps) -> Any:

@@ -51,7 +51,8 @@ _CUES |= {phrase.split()[0] for phrase in (*SUPERLATIVES, *COMPARATORS)} | ORDIN
 
 def speaks_of_list(verb: str, tokens: list[TaskToken], topic: Topic) -> bool:
     """True if words select, order, count or list entries, rather than name fields of one thing."""
-    if topic.entries:
+    is_quoted = any(token.type is TokenType.QUOTED for token in tokens)
+    if topic.entries or (topic.collection and is_quoted):
         return True
     words = [token.word.removesuffix("'s") for token in tokens]
     own = topic.nouns | ENTRIES | {"many", "number"}

@@ -111,11 +111,29 @@ class Orders(Conditions):
                         path, down = self._concept(alternative), not down
                     if path is None:
                         self._unclear([phrase], "has no field to be found by")
+                    self._refuse_other(phrase, path, n + length)
                     self._use(*range(n, n + length))
+                    if self._at(n + length, "first") and not self._names_entries(n + length + 1):
+                        self._use(n + length)
+                        self.query.order = Order(path, down)  # "newest first": all of them.
+                        break
                     self._order_one(path, down, n)
                     break
             if self.free[n] and self.words[n] in EXTREMES:
                 self._extremum(n)
+
+    def _names_entries(self, n: int) -> bool:
+        """True if a number or a noun for the entries is at a place: "the newest first item"."""
+        return self._value_at(n) is not None or self._is_entry(self.words[n : n + 1])
+
+    def _refuse_other(self, phrase: str, path: str, n: int) -> None:
+        """Refuse "best grade" where the best are found by another field."""
+        words = self.words[n : n + 1]
+        own = self.table.named_field(words) if words and not self._is_entry(words) else None
+        if own is not None and own != path and not path.startswith(own):
+            if own == self.table.label() or self.table.numbers(own):
+                return  # "the cheapest title" is that of the cheapest.
+            self._unclear([phrase, *words], "has no order that is known")
 
     def _extremum(self, n: int) -> None:
         """Read "the highest price", "with the most stars", "largest by area"."""

@@ -15,6 +15,7 @@ from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
 from runtrue.planner.built_in.descriptions import Descriptions
 from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
+from runtrue.planner.built_in.entry_nouns import EntryNouns
 from runtrue.planner.built_in.orders import Orders
 from runtrue.planner.built_in.query_words import (
     AGGREGATES,
@@ -31,10 +32,6 @@ from runtrue.planner.words import is_plural, split_name
 
 #: Words that make one number of those that all entries have.
 _ALL_OF = frozenset({"altogether", "total", "overall", "combined"})
-#: Words between a verb and what it is done to.
-_OBJECTS = frozenset(
-    ["the", "all", "every", "each", "these", "those", "my", "our", "everyone", "everybody", "them"]
-)
 _SIZES = frozenset({"<", "<=", ">", ">="})
 _ON_LINES = (
     "one per line",
@@ -45,7 +42,7 @@ _ON_LINES = (
 )
 
 
-class QueryReader(Orders, Calculations, Descriptions):
+class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
     """Reads one clause against one table."""
 
     def read(self) -> ListQuery:
@@ -106,13 +103,6 @@ class QueryReader(Orders, Calculations, Descriptions):
                         near = range(max(0, n - 2), min(len(self.words), n + length + 2))
                         self._use(*(i for i in near if self.words[i] == word))
 
-    def _refuse_command(self) -> None:
-        """Refuse "acknowledge the critical alerts": a verb that is not known is no adjective."""
-        first, *rest = [*self.words[:2], ""]
-        commands = not self.verb and self._is_word(0) and rest[0] in _OBJECTS if first else False
-        if commands and first not in QUIET | PART_OF | {"how"}:
-            self._unclear([first], "is nothing that can be done here")
-
     def _in_order(self) -> None:
         """Read "in order", which is as they are."""
         for n in range(len(self.words)):
@@ -120,29 +110,6 @@ class QueryReader(Orders, Calculations, Descriptions):
             is_own = before not in DESCENDING | ASCENDING and not self._at(n + 2, "of")
             if self._at(n, "in", "order") and is_own and not self._at(n + 2, "by"):
                 self._use(n, n + 1)
-
-    def _entry_words(self) -> None:
-        """Read a noun that is not the API's own as one for the entries: "labels of the posts".
-
-        It is no field, stands where only the entries can, and something else says what is wanted.
-        """
-        query = self.query
-        if len(self.table.rows) < 2:
-            return
-        for n, word in enumerate(self.words):
-            if not self._is_word(n) or word in QUIET | PART_OF or self.table.named_field([word]):
-                continue
-            before = self._before(n)
-            is_each = self.words[n - 1 : n] in (["every"], ["each"]) and bool(n)
-            named = is_plural(word) or is_each
-            selects = bool(query.conditions or query.order or query.takes)
-            is_whole = before == "of" or is_each
-            is_taken = n > 0 and not self.free[n - 1] and selects
-            asks = n == 1 and self.words[0] in ("which", "what") and selects
-            counts = query.aggregate == "count" and query.conditions and n <= 1
-            if named and ((is_whole and query.fields) or is_taken or asks or counts):
-                self._use(n)
-                self.is_plural |= is_plural(word)
 
     def _lines(self) -> None:
         """Read "one per line" and the like."""
@@ -297,12 +264,15 @@ class QueryReader(Orders, Calculations, Descriptions):
     def _counted(self, path: str) -> bool:
         """Count what is in a field of the one entry that is meant."""
         query = self.query
-        if query.aggregate_path not in (None, path) and not {"each", "every"} & set(self.words):
+        of_each = {"each", "every"} & set(self.words)
+        if self.table.tells_apart(path) and len(self.table.rows) > 1 and not of_each:
+            return True  # "how many students": one for each entry.
+        if query.aggregate_path not in (None, path) and not of_each:
             self._unclear([path.rpartition(".")[2]], "is a second thing to count")
         if self.table.numbers(path) and len(self.table.rows) > 1:
             if _ALL_OF & set(self.words):
                 query.aggregate = "sum"
-            elif {"each", "every"} & set(self.words):
+            elif of_each:
                 for one in dict.fromkeys(filter(None, (query.aggregate_path, path))):
                     self._want([one.rpartition(".")[2].lower()], one)
                 query.aggregate, query.aggregate_path, self.is_plural = "", None, True
@@ -380,12 +350,6 @@ class QueryReader(Orders, Calculations, Descriptions):
             n = end
         return tuple(found)
 
-    def _before(self, n: int) -> str:
-        """Return the word before a place, those without a meaning left out."""
-        while n and self.words[n - 1] in QUIET:
-            n -= 1
-        return self.words[n - 1] if n else ""
-
     def _sure_values(self) -> dict[str, Any]:
         """Return the values of the fields that were understood, where all entries are meant."""
         query = self.query
@@ -394,25 +358,6 @@ class QueryReader(Orders, Calculations, Descriptions):
         values = {name: self.table.values(path) for name, path in query.fields.items()}
         is_one = len(self.table.rows) == 1
         return {name: found[0] if is_one else found for name, found in values.items()}
-
-    def _beside_fields(self) -> None:
-        """Give what entries are called, too, where a task says "each node with its version"."""
-        query = self.query
-        if not query.fields or query.aggregate or query.group:
-            return
-        for n, word in enumerate(self.words):
-            rest = [w for w in self.words[n + 1 : n + 5] if w not in ("(", ")", ",")]
-            joins = rest[:2] in (["together", "with"], ["along", "with"]) or (
-                rest[:1] in (["and"], ["with"]) and rest[1:2] in (["its"], ["their"])
-            )
-            if not joins or not self._is_entry([word]) or self._before(n) in PART_OF:
-                continue
-            label = self.table.label()
-            if label is None:
-                self._unclear([word], "are to be shown beside their fields, and have no name")
-            if label not in query.fields.values():
-                name = label.rpartition(".")[2].lower()
-                query.fields = {name: label, **query.fields}
 
     def _reach_amounts(self) -> None:
         """Calculate, order and compare by the amount of what has one: `salary.amount`."""
@@ -429,6 +374,15 @@ class QueryReader(Orders, Calculations, Descriptions):
     def _settle(self) -> None:
         query = self.query
         self._reach_amounts()
+        # The same field under two names is wanted once, and "who" is a name.
+        by_path = {path: name for name, path in query.fields.items()}
+        query.fields = {name: path for path, name in by_path.items()}
+        if self.words[:1] == ["who"]:
+            names = self.table.names
+            query.fields = {
+                name: f"{path}.name" if f"{path}.name" in names else path
+                for name, path in query.fields.items()
+            }
         if (
             query.aggregate in ("sum", "average")
             and query.aggregate_path

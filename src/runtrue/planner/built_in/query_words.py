@@ -174,7 +174,7 @@ DATE_VERBS = {
 }
 #: Words before a field that an entry has nothing in.
 LACKING = ("without", "lacking", "missing", "with no", "have no", "has no")
-#: Verbs for whoever made an entry: "opened by nina".
+#: Verbs for the person that made an entry: "opened by nina".
 MADE_BY = word_set(
     "made created opened written posted authored submitted reported filed raised sent published "
     "triggered started run owned uploaded organised organized booked ordered placed added"

@@ -27,6 +27,7 @@ def agrees(word: str, name: str) -> bool | None:
         return True
     negated = (f"{prefix}{name}" for prefix in _NEGATIONS)
     opposite = _OPPOSITES.get(word) == stem(name)
+    opposite |= _OPPOSITES.get(word) == "success" and stem(name) in ("pass", "succeed", "ok")
     return False if opposite or any(_alike(word, n) or _derived(word, n) for n in negated) else None
 
 
