@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         run,
         run_async,
     )
-    from runtrue.cli.running import Running
+    from runtrue.cli.ongoing_run import Running
 
 __version__ = "0.1.0"
 
@@ -35,6 +35,6 @@ __all__ = lazy_exports(
         "cli.functions": (
             "do do_async fix fix_async gate gate_async plan plan_async run run_async"
         ),
-        "cli.running": "Running",
+        "cli.ongoing_run": "Running",
     },
 )

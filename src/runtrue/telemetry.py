@@ -76,7 +76,7 @@ class RunTrace:
         }
         self._begun = time.monotonic()
         self._kind = kind
-        #: How the run is; whoever drives it says so at the end.
+        #: How the run is; its driver says so at the end.
         self.status = "interrupted"
         # The pipeline that runs this may be a trace itself.
         above = TraceContextTextMapPropagator().extract(

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.test_mcp_serve import UNSURE, http_server
-from tests.conftest import MODULES
+from tests.workflow.mcp.support import MODULES
 
 SERVERS = MODULES.parent.parent
 SUITE = MODULES / "conformance/dist/index.js"

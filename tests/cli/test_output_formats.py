@@ -15,7 +15,7 @@ from runtrue.cli.report_formats import CheckResult, Outcomes, OutputFormat, rend
 from runtrue.loop import Fault, Finding, Location
 from tests.cli.conftest import Done, Machine, MakeProject, write
 from tests.cli.test_gate import READY, SHOP, WRONG, git
-from tests.conftest import MODULES
+from tests.workflow.mcp.support import MODULES
 
 ROOT = Path(__file__).parents[2]
 NODE = Path(sys.executable).with_name("node")

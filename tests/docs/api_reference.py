@@ -113,10 +113,9 @@ def _doc(one: Any) -> str:
 
 def _tree(error: type, depth: int = 0) -> str:
     doc = _first(inspect.getdoc(error) or "")
-    below = sorted(
-        (one for one in error.__subclasses__() if one.__module__ == errors.__name__),
-        key=lambda one: one.__name__,
-    )
-    return f"{'    ' * depth}{error.__name__}: {doc}\n" + "".join(
-        _tree(one, depth + 1) for one in below
-    )
+    found: list[type] = [
+        one for one in type.__subclasses__(error) if one.__module__ == errors.__name__
+    ]
+    below = sorted(found, key=lambda one: one.__name__)
+    lines = [f"{'    ' * depth}{error.__name__}: {doc}\n"]
+    return "".join([*lines, *(_tree(one, depth + 1) for one in below)])

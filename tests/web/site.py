@@ -15,7 +15,7 @@ from runtrue.code import AttemptReport, CodeReport, FixReport, VerdictReport
 from runtrue.flow import Claim, Journal, Owner, RunState
 from runtrue.home import Home
 from runtrue.loop import Confidence, Fault, Finding, FixPart, Hunk, Location, Mode, Skip
-from runtrue.web import PersonAnswer, Proxy, WebService, make_app
+from runtrue.web import PersonAnswer, TrustedProxy, WebService, make_app
 from runtrue.web.guard import Access
 from runtrue.web.launch import Launcher
 from runtrue.web.live import LiveUpdates
@@ -42,7 +42,7 @@ class Site:
     #: Answers are recorded without a look at the run, and commands do nothing.
     fakes_commands: bool = True
     read_only: bool = False
-    proxy: Proxy | None = None
+    proxy: TrustedProxy | None = None
     answers: list[PersonAnswer] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from runtrue.flow import Journal, RunState
-from runtrue.web import Proxy
+from runtrue.web import TrustedProxy
 from tests.web.site import HOST, TOKEN, Site, form_token, home_at, passed, send, waiting
 
 PAGES = ["/", "/runs", "/workflows", "/memory", "/metrics", "/nothing"]
@@ -156,7 +156,7 @@ class TestBehindAProxy:
 
     @pytest.fixture
     def proxied(self, site: Site) -> Site:
-        proxy = Proxy("x-forwarded-user", "https://runs.example.org")
+        proxy = TrustedProxy("x-forwarded-user", "https://runs.example.org")
         return replace(site, proxy=proxy)
 
     def _sends(self, **headers: str) -> dict[str, str]:

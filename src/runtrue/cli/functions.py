@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from runtrue.cli.judge import GateOptions, change_of, judging_config
 from runtrue.cli.judge import plan as plan_gate
 from runtrue.cli.kinds import kind_of
+from runtrue.cli.ongoing_run import Running
 from runtrue.cli.runner import report_of_run
-from runtrue.cli.running import Running
 from runtrue.config import load_config
 from runtrue.flow import Journal, Listener, LocalDispatcher
 from runtrue.home import Home

@@ -80,14 +80,14 @@ def ui(
 
 def _behind(header: str | None, url: str | None) -> dict[str, Any]:
     """Return what a server behind a proxy needs to know; nothing without one."""
-    from runtrue.web import Proxy
+    from runtrue.web import TrustedProxy
 
     if header is None and url is None:
         return {}
     if header is None or url is None:
         raise UsageError("--auth-header and --public-url belong together; give both")
     if not re.fullmatch(r"[A-Za-z0-9-]{1,60}", header):
-        raise UsageError(f"{header!r} is no name of a header, such as X-Forwarded-User")
+        raise UsageError(f"{header!r} is not the name of a header, such as X-Forwarded-User")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
         raise UsageError(f"{url!r} is no address such as https://runs.example.org")
@@ -97,7 +97,7 @@ def _behind(header: str | None, url: str | None) -> dict[str, Any]:
             f"set {_TOKEN} to a secret of at least {_SHORTEST_TOKEN} characters that the proxy "
             "sends as X-Runtrue-Token: anyone on this machine could name a person otherwise"
         )
-    return {"token": token, "proxy": Proxy(header, f"{parts.scheme}://{parts.netloc}")}
+    return {"token": token, "proxy": TrustedProxy(header, f"{parts.scheme}://{parts.netloc}")}
 
 
 def service_for(home: Home, *, read_only: bool = False) -> WebService:

@@ -13,7 +13,7 @@ from runtrue._lazy import lazy_exports
 if TYPE_CHECKING:
     from runtrue.web.app import make_app
     from runtrue.web.export import write_run_page
-    from runtrue.web.guard import Proxy
+    from runtrue.web.guard import TrustedProxy
     from runtrue.web.serve import WebAddress, serve_pages
     from runtrue.web.service import PersonAnswer, Report, WebService
 
@@ -22,7 +22,7 @@ __all__ = lazy_exports(
     {
         "app": "make_app",
         "export": "write_run_page",
-        "guard": "Proxy",
+        "guard": "TrustedProxy",
         "serve": "WebAddress serve_pages",
         "service": "PersonAnswer Report WebService",
     },

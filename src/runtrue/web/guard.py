@@ -54,7 +54,7 @@ class BrowserSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Proxy:
+class TrustedProxy:
     """A proxy in front of this server, which lets people in."""
 
     #: The header that names the person.
@@ -72,7 +72,7 @@ class Access:
     """The token, the names that this server goes by, and the browsers that were let in."""
 
     def __init__(
-        self, token: str, hosts: tuple[str, ...], port: int, proxy: Proxy | None = None
+        self, token: str, hosts: tuple[str, ...], port: int, proxy: TrustedProxy | None = None
     ) -> None:
         self._token = token.encode()
         self.proxy = proxy

@@ -15,7 +15,7 @@ import uvicorn
 
 from runtrue.errors import HostError, UsageError
 from runtrue.web.app import make_app
-from runtrue.web.guard import Access, Proxy
+from runtrue.web.guard import Access, TrustedProxy
 from runtrue.web.live import LiveUpdates
 from runtrue.web.service import WebService
 
@@ -30,7 +30,7 @@ class WebAddress:
     url: str
     token: str
     #: Where people find them, if a proxy lets them in.
-    proxy: Proxy | None = None
+    proxy: TrustedProxy | None = None
 
     @property
     def to_open(self) -> str:
@@ -45,7 +45,7 @@ def serve_pages(
     port: int,
     on_ready: Callable[[WebAddress], None],
     token: str | None = None,
-    proxy: Proxy | None = None,
+    proxy: TrustedProxy | None = None,
 ) -> None:
     """Serve until the process is stopped; `on_ready` is called once a browser can connect.
 
