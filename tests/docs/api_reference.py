@@ -113,9 +113,7 @@ def _doc(one: Any) -> str:
 
 def _tree(error: type, depth: int = 0) -> str:
     doc = _first(inspect.getdoc(error) or "")
-    found: list[type] = [
-        one for one in type.__subclasses__(error) if one.__module__ == errors.__name__
-    ]
-    below = sorted(found, key=lambda one: one.__name__)
+    below: list[type] = sorted(error.__subclasses__(), key=str)
+    below = [each for each in below if each.__module__ == errors.__name__]
     lines = [f"{'    ' * depth}{error.__name__}: {doc}\n"]
-    return "".join([*lines, *(_tree(one, depth + 1) for one in below)])
+    return "".join([*lines, *(_tree(each, depth + 1) for each in below)])
