@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import venv
 from pathlib import Path
 
@@ -376,3 +377,48 @@ def test_a_program_that_is_a_link_to_elsewhere_can_be_run(
     env = {"RUNTRUE_ISOLATION": level, "PATH": f"{programs}:{machine.env['PATH']}"}
     done = machine.runtrue("fix", "--json", "--check", "judge", cwd=project, env=env)
     assert done.code == 0, done.said
+
+
+#: Begins as on a Mac, where modules for the kernel of Linux cannot be imported.
+AS_ON_A_MAC = """
+import sys
+sys.platform = "darwin"
+from runtrue.cli import main
+before = {name for name in sys.modules if name in ("ctypes", "resource", "fcntl")}
+assert not before, before
+sys.argv = ["runtrue", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("fix",), 1, "landlock: it needs Linux), so nothing is run: use a Linux machine"),
+        (("workflow", "list"), 0, "no workflows in"),
+        (("receipt", "verify"), 2, "there is no receipt"),
+    ],
+)
+def test_another_system_is_told_what_it_cannot_do(
+    words: tuple[str, ...],
+    code: int,
+    said: str,
+    machine: Machine,
+    make_project: MakeProject,
+    tmp_path: Path,
+) -> None:
+    project = make_project({"test_a.py": "def test_a():\n    assert False\n"})
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("git", "sh"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ON_A_MAC, *words],
+        cwd=project,
+        env={**machine.env, "PATH": str(programs)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout + done.stderr

@@ -113,10 +113,7 @@ def _doc(one: Any) -> str:
 
 def _tree(error: type[Exception], depth: int = 0) -> str:
     doc = _first(inspect.getdoc(error) or "")
-    below = sorted(
-        (one for one in error.__subclasses__() if one.__module__ == errors.__name__),
-        key=lambda one: one.__name__,
-    )
-    return f"{'    ' * depth}{error.__name__}: {doc}\n" + "".join(
-        _tree(one, depth + 1) for one in below
-    )
+    below: list[type] = sorted(error.__subclasses__(), key=str)
+    below = [each for each in below if each.__module__ == errors.__name__]
+    lines = [f"{'    ' * depth}{error.__name__}: {doc}\n"]
+    return "".join([*lines, *(_tree(each, depth + 1) for each in below)])

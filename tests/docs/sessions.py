@@ -527,8 +527,11 @@ def test_price_is_cached():
 }
 
 
-def play(session: Session, commands: tuple[str, ...]) -> str:
-    """Type the commands in a fresh copy of the project; return what a terminal would show."""
+def play(session: Session, commands: tuple[str, ...], *, programs: Path | None = None) -> str:
+    """Type the commands in a fresh copy of the project; return what a terminal would show.
+
+    `programs` is a directory with another `runtrue` than that of this checkout.
+    """
     with tempfile.TemporaryDirectory(prefix="runtrue-docs-") as temporary, _api(session) as address:
         home = Path(temporary).resolve()
         project = home / session.project
@@ -538,6 +541,8 @@ def play(session: Session, commands: tuple[str, ...]) -> str:
             _write(home / "bin" / name, text)
             (home / "bin" / name).chmod(0o755)
         environment = _environment(home)
+        if programs is not None:
+            environment["PATH"] = f"{programs}:{environment['PATH']}"
         for git in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "-m", "begin"]):
             subprocess.run(["git", *git], cwd=project, env=environment, check=True)
         done = subprocess.run(

@@ -1,6 +1,7 @@
 """What stands on the pages: links lead somewhere, code runs, configuration is accepted."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -60,6 +61,7 @@ def test_python_runs(block: Block, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", block.text],
         cwd=tmp_path,
+        env={**os.environ, "RUNTRUE_HOME": str(tmp_path / "home")},
         capture_output=True,
         text=True,
         check=False,

@@ -13,7 +13,8 @@ import pytest
 
 from runtrue import __version__
 
-from .pages import ROOT
+from .pages import DOCS, ROOT, region
+from .sessions import SESSIONS, commands_of, normalised, play
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +49,14 @@ def test_the_source_archive_can_be_built_and_tested(built: Path) -> None:
     assert {"src/runtrue/__init__.py", "tests/docs/cast.py", "docs/tutorial.md"} <= names
 
 
-def test_the_wheel_runs_in_an_environment_of_its_own(built: Path, tmp_path: Path) -> None:
-    """As `uvx` or `pipx` install it; what it depends on is taken from this environment."""
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel, as `uvx` or `pipx` make it.
+
+    What it depends on is taken from this environment.
+    """
     (wheel,) = built.glob("*.whl")
-    venv = tmp_path / "venv"
+    venv = tmp_path_factory.mktemp("installed") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     (site,) = venv.glob("lib/python*/site-packages")
     (pip,) = (ROOT / "scripts" / "vendor").glob("pip-*.whl")
@@ -61,11 +66,15 @@ def test_the_wheel_runs_in_an_environment_of_its_own(built: Path, tmp_path: Path
     # Without the editable installation of this checkout, which a path configuration file adds.
     (site / "others.py").write_text(f"import sys; sys.path += {others!r}\n")
     (site / "others.pth").write_text("import others\n")
+    return venv
+
+
+def test_the_wheel_runs_in_an_environment_of_its_own(installed: Path, tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
 
     def run(*words: str) -> str:
         done = subprocess.run(
-            [str(venv / "bin" / "runtrue"), *words],
+            [str(installed / "bin" / "runtrue"), *words],
             cwd=tmp_path,
             env=env,
             capture_output=True,
@@ -79,13 +88,26 @@ def test_the_wheel_runs_in_an_environment_of_its_own(built: Path, tmp_path: Path
     assert '"title": "Plan file"' in run("config", "schema", "plan")
     where = "import runtrue; print(runtrue.__file__)"
     found = subprocess.run(
-        [str(venv / "bin" / "python"), "-c", where],
+        [str(installed / "bin" / "python"), "-c", where],
         env=env,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert str(venv) in found.stdout
+    assert str(installed) in found.stdout
+
+
+@pytest.mark.parametrize("part", ["fix", "gate", "workflow"])
+def test_the_tutorial_runs_as_printed_from_the_wheel(
+    part: str, installed: Path, tmp_path: Path
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "runtrue").symlink_to(installed / "bin" / "runtrue")
+    session = SESSIONS[f"tutorial-{part}"]
+    shown = region((DOCS / "tutorial.md").read_text(encoding="utf-8"), f"tutorial-{part}")
+    printed = f"```console\n{play(session, commands_of(shown), programs=programs)}```\n"
+    assert normalised(printed) == normalised(shown)
 
 
 def test_what_is_not_tagged_is_not_released() -> None:

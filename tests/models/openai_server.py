@@ -11,17 +11,17 @@ import pytest
 
 from runtrue.testing import (
     KEY,
-    Call,
     HangUp,
     ModelServer,
     Raw,
     Refuse,
-    Request,
     Say,
     Script,
     Silence,
     Step,
 )
+from runtrue.testing import CallTool as Call
+from runtrue.testing import ModelRequest as Request
 
 OpenAIServer = ModelServer
 

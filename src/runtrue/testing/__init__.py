@@ -1,7 +1,7 @@
 """What helps to test plugins and programs that use runtrue: a home, a model and an agent of a test.
 
 with temporary_home(), ModelServer() as server:
-    server.script(Call({"edits": []}))
+    server.script(CallTool({"edits": []}))
     report = runtrue.fix(project, agent=fake_agent({"shop.py": FIXED}))
 """
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from runtrue.testing.home import temporary_home
     from runtrue.testing.model_server import (
         KEY,
-        Call,
+        CallTool,
         HangUp,
+        ModelRequest,
         ModelServer,
         Raw,
         Refuse,
-        Request,
         Say,
         Script,
         Silence,
@@ -33,6 +33,8 @@ __all__ = lazy_exports(
     {
         "agent": "fake_agent",
         "home": "temporary_home",
-        "model_server": "KEY Call HangUp ModelServer Raw Refuse Request Say Script Silence Step",
+        "model_server": (
+            "KEY CallTool HangUp ModelRequest ModelServer Raw Refuse Say Script Silence Step"
+        ),
     },
 )

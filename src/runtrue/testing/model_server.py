@@ -15,7 +15,7 @@ KEY = "sk-loopback-0123456789abcdef"
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelRequest:
     """One request as it came."""
 
     path: str
@@ -54,7 +54,7 @@ class Say(Counted):
 
 
 @dataclass(frozen=True)
-class Call(Counted):
+class CallTool(Counted):
     """Answer by calling the tool that was offered, with data or with a text as it is."""
 
     arguments: Any
@@ -87,21 +87,21 @@ class HangUp:
     """Close the connection instead of answering."""
 
 
-Step = Say | Call | Refuse | Raw | Silence | HangUp
-Script = Step | Callable[[Request], Step]
+Step = Say | CallTool | Refuse | Raw | Silence | HangUp
+Script = Step | Callable[[ModelRequest], Step]
 
 
 class ModelServer:
     """Serves a script, one step for each request. Leaving it ends what is still waiting.
 
         with ModelServer() as server:
-            server.script(Say("Paris"), Call({"n": 1}), lambda asked: Say(asked.prompt))
+            server.script(Say("Paris"), CallTool({"n": 1}), lambda asked: Say(asked.prompt))
 
     `requests` holds what was asked, `environment` the variables that make runtrue ask it.
     """
 
     def __init__(self) -> None:
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self._script: deque[Script] = deque()
         self._closing = threading.Event()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -136,7 +136,7 @@ class ModelServer:
         """Add to what will be answered, one step for each request."""
         self._script.extend(steps)
 
-    def _next(self, request: Request) -> Step:
+    def _next(self, request: ModelRequest) -> Step:
         self.requests.append(request)
         step = self._script.popleft() if self._script else Refuse(400, "nothing more is scripted")
         return step(request) if callable(step) else step
@@ -150,13 +150,13 @@ class ModelServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                step = server._next(Request(self.path, headers, body))
+                step = server._next(ModelRequest(self.path, headers, body))
                 if isinstance(step, Silence):
                     server._closing.wait()
                 if isinstance(step, Silence | HangUp):
                     self.close_connection = True
                     return
-                # Whoever asked may have given up by now.
+                # The client may have given up by now.
                 with contextlib.suppress(ConnectionError):
                     self._send(*_response(step, body))
 
@@ -178,7 +178,7 @@ class ModelServer:
 
 
 def _response(
-    step: Say | Call | Refuse | Raw, asked: dict[str, Any]
+    step: Say | CallTool | Refuse | Raw, asked: dict[str, Any]
 ) -> tuple[int, str, Mapping[str, str], bytes]:
     if isinstance(step, Raw):
         return step.status, step.content_type, {}, step.body
@@ -188,7 +188,7 @@ def _response(
     return 200, "application/json", {}, json.dumps(_completion(step, asked)).encode()
 
 
-def _completion(step: Say | Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _completion(step: Say | CallTool, asked: dict[str, Any]) -> dict[str, Any]:
     if isinstance(step, Say):
         reason = step.finish_reason or "stop"
         message: dict[str, Any] = {"role": "assistant", "content": step.text, "refusal": None}

@@ -161,7 +161,7 @@ _stays(
         os.setsid()
         alive()
         os.write(begun, b"x")
-        # As long as it takes, but not for ever if nobody ends it.
+        # As long as it takes, but not forever if nobody ends it.
         for _ in range(100_000):
             if os.fork(): os._exit(0)
     wait()

@@ -40,9 +40,9 @@ def _hits(name: str, limit: str, limits: ResourceLimits, code: str) -> None:
 
 # -- time -----------------------------------------------------------------------------------------
 
-_hits("computing for ever", "cpu", _CPU, "while True: pass")
+_hits("computing forever", "cpu", _CPU, "while True: pass")
 _hits(
-    "computing for ever, deaf to the signal that says it is enough",
+    "computing forever, deaf to the signal that says it is enough",
     "cpu",
     _CPU,
     """
@@ -81,7 +81,7 @@ _hits(
 )
 
 
-@LIMITED("waiting for ever, deaf to the signal to end")
+@LIMITED("waiting forever, deaf to the signal to end")
 def waiting_for_ever(arena: Arena) -> None:
     outcome = arena.attack(
         """
