@@ -240,7 +240,7 @@ def _blocking(work: Callable[P, RunHandle[T]]) -> Callable[P, T]:
 
     wait.__name__ = wait.__qualname__ = work.__name__.removesuffix("_async")
     signature = inspect.signature(work)
-    report = str(signature.return_annotation).removeprefix("Running[").removesuffix("]")
+    report = str(signature.return_annotation).removeprefix("RunHandle[").removesuffix("]")
     wait.__signature__ = signature.replace(return_annotation=report)  # type: ignore[attr-defined]
     return wait
 
