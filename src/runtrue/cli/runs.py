@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtrue.cli import options
-from runtrue.cli.apply_hunks import apply_chosen, patch_here
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
 from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
-from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
 from runtrue.errors import RunError, SandboxError, UnknownRun, UsageError
 from runtrue.flow import Journal, RunRetention, RunRow, RunState
@@ -318,6 +316,8 @@ def apply(
     With --hunk, the checks of the run first run again with only these changes. Nothing is applied
     if a test breaks, or if none is fixed.
     """
+    from runtrue.cli.apply_hunks import apply_chosen, patch_here
+    from runtrue.cli.self_runners import WAITS, agrees_to
     from runtrue.code import apply_patch
 
     home = Home.find(Path.cwd())
