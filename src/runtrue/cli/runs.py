@@ -19,7 +19,6 @@ from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
 from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run_files import bring_files
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
-from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
 from runtrue.errors import RunError, SandboxError, UnknownRun, UsageError
 from runtrue.flow import Journal, RunRetention, RunRow, RunState
@@ -320,6 +319,7 @@ def apply(
     if a test breaks, or if none is fixed.
     """
     from runtrue.cli.apply_hunks import apply_chosen, patch_here
+    from runtrue.cli.self_runners import WAITS, agrees_to
     from runtrue.code import apply_patch
 
     home = Home.find(Path.cwd())
