@@ -104,7 +104,8 @@ def show(which: str | None, as_json: bool) -> int:
 @click.option(
     "--signers",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Who may have signed it: a file in the format of ssh-keygen's allowed signers.",
+    help="Who may have signed it: a file in the format of ssh-keygen's allowed signers. Use one "
+    "of your own: a file of the project could name the author of the change.",
 )
 @options.as_json
 def verify(
@@ -122,7 +123,7 @@ def verify(
     Examples:
       runtrue receipt verify
       runtrue receipt verify receipt.json --rerun
-      runtrue receipt verify receipt.json --signers .github/allowed_signers
+      runtrue receipt verify receipt.json --signers ~/.ssh/allowed_signers
     """
     if checks and not rerun:
         raise UsageError("--check names what --rerun runs; give both")
