@@ -182,7 +182,7 @@ def test_a_workflow_is_edited_checked_run_and_taken_back(
         expect(page.locator(".diff ins").first).to_have_text("goodbye")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".versions li")).to_have_count(2)
-        page.get_by_label("name").fill("Grace")
+        page.locator("#in-name").fill("Grace")
         page.get_by_role("button", name="Run", exact=True).click()
         state_of(page, "Passed")
         expect(page.locator("#result")).to_contain_text("goodbye Grace")
@@ -191,6 +191,47 @@ def test_a_workflow_is_edited_checked_run_and_taken_back(
         expect(page.locator(".versions li")).to_have_count(3)
         demand_calm(page)
     assert "echo hello" in machine.runtrue("workflow", "export", "hello").out
+
+
+def test_a_workflow_is_scheduled_paused_and_left_alone_again(
+    chromium: Browser, machine: Machine
+) -> None:
+    write(
+        machine.home,
+        {
+            "hello.yaml": """
+        inputs:
+          name: {type: string}
+        nodes:
+          - {id: say, type: shell, params: {command: "echo hello '${name}'"}}
+    """
+        },
+    )
+    assert machine.runtrue("save", "hello.yaml").code == 0
+    with served(machine) as address:
+        page = visit(chromium, address)
+
+        def add(cron: str) -> None:
+            go(page, "/workflows/hello")
+            page.locator("summary", has_text="Add a schedule").click()
+            page.locator("#cron").fill(cron)
+            page.locator("#at-name").fill("Grace")
+            page.get_by_role("button", name="Add schedule").click()
+
+        add("each morning")
+        expect(page.locator("main")).to_contain_text("is not a cron expression")
+        add("0 7 * * 1-5")
+        row = page.locator("#schedule li")
+        expect(row).to_contain_text("0 7 * * 1-5")
+        expect(row).to_contain_text("next")
+        (made,) = machine.runtrue("schedule", "list", "--json").json["schedules"]
+        assert (made["name"], made["workflow"], made["paused"]) == ("hello", "hello", False)
+        page.get_by_role("button", name="Pause schedule hello").click()
+        expect(row).to_contain_text("paused")
+        page.get_by_role("button", name="Remove schedule hello").click()
+        expect(row).to_have_count(0)
+        demand_calm(page)
+    assert machine.runtrue("schedule", "list", "--json").json["schedules"] == []
 
 
 def test_hostile_content_runs_nowhere(chromium: Browser, machine: Machine) -> None:

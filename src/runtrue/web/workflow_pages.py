@@ -1,9 +1,8 @@
-"""Pages of saved workflows: the drawing, the versions, an editor and a form to run one."""
+"""Pages of saved workflows: the drawing, the versions, an editor, forms to run and schedule one."""
 
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from runtrue.documents import dump_document, parse_document
 from runtrue.errors import InvalidWorkflow, Problem, RuntrueError, UsageError
-from runtrue.flow import RunFilter, RunState, RunSummary
+from runtrue.flow import RunFilter, RunState, RunSummary, Schedule
 from runtrue.web.actions import Form, guarded
 from runtrue.web.diff import DiffView, view_diff
 from runtrue.web.graph import draw_graph
@@ -32,7 +31,7 @@ from runtrue.workflow import (
     redact_by_name,
 )
 
-_FOR_A_RUN = 15.0
+_FOR_A_RUN, _FOR_A_CHANGE = 15.0, 20.0
 _LATEST_RUNS = 10
 
 
@@ -93,7 +92,8 @@ class WorkflowPages:
             compared=self._compared(request, name, data),
             latest=(latest := self._latest(name)),
             given=self._given(latest),
-            schedule=self._schedule(name),
+            schedules=self._schedules(name),
+            has_workers=self._service.workers is not None,
             standing=standing_of_run,
         )
 
@@ -104,12 +104,14 @@ class WorkflowPages:
         return self._editor(request, name, text, self._latest_number(name))
 
     async def act(self, request: Request) -> Response:
-        """Check, save, roll back or run a workflow."""
+        """Check, save, roll back, run or schedule a workflow."""
         work = {
             "check": self._check,
             "save": self._save,
             "rollback": self._roll_back,
             "run": self._run,
+            "schedule": self._add_schedule,
+            "change-schedule": self._change_schedule,
         }.get(request.path_params["action"])
         if work is None:
             return self._pages.problem(request, 404, "There is no such action.")
@@ -136,19 +138,30 @@ class WorkflowPages:
 
     def _roll_back(self, request: Request, form: Form, session: BrowserSession) -> Response:
         name, number = request.path_params["name"], (form.get("version") or [""])[0]
-        launch = self._launcher.start(["workflow", "rollback", "--json", "--", name, number])
-        if launch.ended_within(20) and launch.problem:
+        return self._started(request, ["workflow", "rollback", "--json", "--", name, number])
+
+    def _add_schedule(self, request: Request, form: Form, session: BrowserSession) -> Response:
+        name, cron = request.path_params["name"], (form.get("cron") or [""])[0]
+        title = (form.get("schedule") or [""])[0] or name
+        given = ["--json", "--", title, cron, name, *_pairs(form)]
+        return self._started(request, ["schedule", "add", *given])
+
+    def _change_schedule(self, request: Request, form: Form, session: BrowserSession) -> Response:
+        change, title = (form.get("change") or [""])[0], (form.get("schedule") or [""])[0]
+        if change not in ("pause", "resume", "remove"):
+            return self._pages.problem(request, 404, "There is no such action.")
+        return self._started(request, ["schedule", change, "--json", "--", title])
+
+    def _started(self, request: Request, words: list[str]) -> Response:
+        """Start a command, and return to the page; or show why it did nothing."""
+        launch = self._launcher.start(words)
+        if launch.ended_within(_FOR_A_CHANGE) and launch.problem:
             return self._pages.problem(request, 409, launch.problem)
-        return RedirectResponse(f"/workflows/{name}", status_code=303)
+        return RedirectResponse(f"/workflows/{request.path_params['name']}", status_code=303)
 
     def _run(self, request: Request, form: Form, session: BrowserSession) -> Response:
         name = request.path_params["name"]
-        pairs = [
-            f"{key.removeprefix('input.')}={values[0]}"
-            for key, values in form.items()
-            if key.startswith("input.") and values[0] != ""
-        ]
-        launch = self._launcher.start(["run", "--json", "--", name, *pairs])
+        launch = self._launcher.start(["run", "--json", "--", name, *_pairs(form)])
         run_id = launch.run_id_within(_FOR_A_RUN)
         if run_id is None:
             problem = launch.problem or "the run did not begin in time; look at the list of runs"
@@ -227,11 +240,12 @@ class WorkflowPages:
                     return {name: fields_of(name, value) for name, value in values.items()}
         return {}
 
-    def _schedule(self, name: str) -> str:
-        """Return the line of a crontab that runs a workflow each morning."""
-        program = shlex.join(self._service.program)
-        place = shlex.quote(str(self._service.directory))
-        return f"0 7 * * * cd {place} && {program} run {shlex.quote(name)}"
+    def _schedules(self, name: str) -> list[Schedule]:
+        """Return what begins runs of a workflow at times of the clock."""
+        if not self._service.has_runs:
+            return []
+        with self._service.journal() as journal:
+            return [one for one in journal.schedules() if one.run.title == name]
 
     def _latest(self, name: str) -> list[RunSummary]:
         if not self._service.has_runs:
@@ -254,6 +268,15 @@ def _edited(request: Request, form: Form) -> tuple[str, str, int]:
         raise UsageError("the form has no version; reload the page")
     text = (form.get("text") or [""])[0].replace("\r\n", "\n")
     return request.path_params["name"], text, int(based_on)
+
+
+def _pairs(form: Form) -> list[str]:
+    """Return the inputs that a form gives, as words of a command."""
+    return [
+        f"{key.removeprefix('input.')}={values[0]}"
+        for key, values in form.items()
+        if key.startswith("input.") and values[0] != ""
+    ]
 
 
 def _as_object(data: Any, name: str) -> dict[str, Any]:
