@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -78,8 +79,9 @@ def _move(schedule: Schedule, now: float) -> tuple[float | None, float]:
     cron, zone = schedule.cron, schedule.zone
     if schedule.missed is Missed.ALL:
         return schedule.next_at, next_tick(cron, zone, schedule.next_at)
-    # The latest that has come stands for all before it.
-    begin = datetime.fromtimestamp(now + 1, zone_named(zone))
+    # The latest that has come stands for all before it. The expression is asked for what is before
+    # a whole second: with a part of one, the next tick would count that has not come yet.
+    begin = datetime.fromtimestamp(math.floor(now) + 1, zone_named(zone))
     latest = max(schedule.next_at, next(CronSim(cron, begin, reverse=True)).timestamp())
     is_wanted = schedule.missed is Missed.ONCE or now - latest <= GRACE
     return latest if is_wanted else None, next_tick(cron, zone, now)

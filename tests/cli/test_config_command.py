@@ -32,7 +32,7 @@ def test_a_schema_is_printed_and_valid(name: str, machine: Machine) -> None:
 
 def _name(block: Block) -> str:
     if block.language == "toml":
-        return "runtrue.toml"
+        return "user" if block.text.startswith("[database]") else "runtrue.toml"
     return "plan" if "instruction:" in block.text else "workflow"
 
 

@@ -37,7 +37,11 @@ def begin(journal: Journal) -> list[str]:
     return [run_id for _, run_id in begin_due(journal)]
 
 
-def test_a_tick_begins_one_run_and_the_schedule_moves_on(journal: Journal) -> None:
+@pytest.mark.parametrize("second", [0.0, 0.4, 30.0, 59.0, 59.5, 59.999])
+def test_a_tick_begins_one_run_and_the_schedule_moves_on(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, second: float
+) -> None:
+    monkeypatch.setattr(Journal, "now", lambda self: 1_795_067_640.0 + second)
     add(journal, ago=90)
     (run_id,) = begin(journal)
     assert begin(journal) == []

@@ -71,6 +71,7 @@ def schema(file: str) -> int:
     Examples:
       runtrue config schema runtrue.toml > runtrue.schema.json
       runtrue config schema plan > plan.schema.json
+      runtrue config schema user      of the runtrue.toml in your own ~/.runtrue
 
     A first line `#:schema ./runtrue.schema.json` in runtrue.toml makes editors with Taplo
     complete and check the file as you type.

@@ -9,13 +9,23 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _config() -> dict[str, Any]:
-    import msgspec
-
     from runtrue.config import Config
 
-    (_,), definitions = msgspec.json.schema_components([Config], ref_template="#/$defs/{name}")
-    top = definitions.pop("Config")
-    return {**top, "title": "runtrue.toml", "$defs": definitions}
+    return _of_model(Config, "runtrue.toml")
+
+
+def _user() -> dict[str, Any]:
+    from runtrue.config import UserConfig
+
+    return _of_model(UserConfig, "the runtrue.toml in your own ~/.runtrue")
+
+
+def _of_model(model: type, title: str) -> dict[str, Any]:
+    import msgspec
+
+    (_,), definitions = msgspec.json.schema_components([model], ref_template="#/$defs/{name}")
+    top = definitions.pop(model.__name__)
+    return {**top, "title": title, "$defs": definitions}
 
 
 def _workflow() -> dict[str, Any]:
@@ -33,6 +43,7 @@ def _plan() -> dict[str, Any]:
 #: By the name that `runtrue config schema` takes.
 FILE_SCHEMAS: Mapping[str, Callable[[], dict[str, Any]]] = {
     "runtrue.toml": _config,
+    "user": _user,
     "workflow": _workflow,
     "plan": _plan,
 }

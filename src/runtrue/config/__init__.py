@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from runtrue.config.user import (
         McpLimits,
+        UserConfig,
         UserDatabase,
         allowed_addresses,
         allowed_files,
@@ -69,8 +70,8 @@ __all__ = lazy_exports(
             "SecretsConfig SecurityConfig WorkflowsConfig is_route"
         ),
         "user": (
-            "McpLimits UserDatabase allowed_addresses allowed_files mcp_limits users_database "
-            "users_shared_files"
+            "McpLimits UserConfig UserDatabase allowed_addresses allowed_files mcp_limits "
+            "users_database users_shared_files"
         ),
     },
 )
