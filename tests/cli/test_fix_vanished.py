@@ -67,11 +67,12 @@ def test_tests_with_an_address_or_the_time_in_their_names_are_known_again(
 
 
 COUNTS = [f"test_shop.py::test_counts[{count}]" for count in range(3)]
-TOTAL, OTHER = "test_shop.py::test_total", "test_z.py::test_z"
+TOTAL = "test_shop.py::test_total"
 #: What an agent does, and the tests that vanish of it.
 VANISHING = {
-    "emptied module": (": > shop.py", [*COUNTS, TOTAL, OTHER]),
-    "exit at import": ("sed -i '1i import sys; sys.exit(0)' shop.py", [*COUNTS, TOTAL, OTHER]),
+    # What test_z.py has runs all the same: it does not import the module.
+    "emptied module": (": > shop.py", [*COUNTS, TOTAL]),
+    "exit at import": ("sed -i '1i import sys; sys.exit(0)' shop.py", [*COUNTS, TOTAL]),
     "skip at import": (
         "sed -i '1i import pytest; pytest.skip(\"later\", allow_module_level=True)' shop.py",
         [*COUNTS, TOTAL],

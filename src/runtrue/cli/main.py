@@ -100,7 +100,7 @@ COMMANDS = {
     ),
     "schedule": (
         "runtrue.cli.schedule:schedule",
-        "Run workflows at times of the clock: add, list, pause, resume, remove, run.",
+        "Run workflows at times of the clock.",
     ),
     "worker": (
         "runtrue.cli.worker:worker",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -65,6 +66,9 @@ def probe() -> str | None:
 @asynccontextmanager
 async def starting(argv: Sequence[str], view: View) -> AsyncIterator[Start]:
     """Prepare to start a command in namespaces of its own."""
+    if _size(argv, view.environment) > os.sysconf("SC_ARG_MAX"):
+        # Only within the box would the system say so, where nobody could tell why it failed.
+        raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
     # In the user's own network there are sockets of other programs that have no path.
     scoped = view.open_network and scopes_sockets()
     unix = scoped or not view.open_network
@@ -123,6 +127,12 @@ def _variables(launcher: Mapping[str, str], environment: Mapping[str, str]) -> b
     gone = [("--unsetenv", name) for name in launcher.keys() - command.keys()]
     options = [*gone, *(("--setenv", name, value) for name, value in command.items())]
     return b"".join(os.fsencode(word) + b"\0" for option in options for word in option)
+
+
+def _size(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Return how many bytes a command and its variables take of what the system allows."""
+    words = (*argv, *(f"{name}={value}" for name, value in environment.items()))
+    return sum(len(os.fsencode(word)) + 1 + 8 for word in words)  # 8 for the pointer to each
 
 
 @dataclass(frozen=True, slots=True)
