@@ -108,8 +108,11 @@ def test_a_fix_begun_on_one_machine_is_ended_on_another_with_the_same_diff(
                 time.sleep(0.01)
         begun = len(journal.load(run_id))
         assert not journal.find(run_id).is_over
-        with second.working():
+        with second.working() as worker:
             ended = user.runtrue("runs", "resume", run_id, "--wait", "--json")
+            # Stopped as people stop it, it ends once it has tidied up after the run.
+            worker.terminate()
+            worker.wait(600)
         assert ended.code == 0, ended.said
         assert ended.json["diff"] == alone.json["diff"]
         assert begun < len(journal.load(run_id))
