@@ -16,9 +16,16 @@ from runtrue.sandbox import GitSandbox, UsersTree, secret_variables
 from runtrue.secrets import remember_kept, secrets_of_project
 
 
-def digests_before(sandbox: GitSandbox | UsersTree, files: Iterable[str]) -> dict[Path, str]:
-    """Return the user's files that a sandbox has changed, with the hashes they had before."""
-    return {sandbox.top / file: digest_of(sandbox.original(file)) for file in files}
+def record_applied(
+    memory: DebugMemory,
+    run_id: str,
+    sandbox: GitSandbox | UsersTree,
+    project: Path,
+    files: Iterable[str],
+) -> None:
+    """Have the memory know which files of the user's a run has changed, and what they were."""
+    before = {sandbox.top / file: digest_of(sandbox.original(file)) for file in files}
+    memory.record_applied(run_id, Project.at(project), before)
 
 
 class RunRequest(Protocol):
@@ -63,8 +70,8 @@ class RunContext(Generic[R, S]):
 
     def note_applied(self, files: Iterable[str]) -> None:
         """Have the memory know which files of the user's were changed, and what they were."""
-        before = digests_before(self.sandbox, files)
-        self.memory.record_applied(self.run_id, self.project, before)
+        project = Path(self.request.project)
+        record_applied(self.memory, self.run_id, self.sandbox, project, files)
 
     @property
     def patch(self) -> Path:

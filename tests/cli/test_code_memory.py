@@ -40,7 +40,7 @@ FIRST = {
             assert shout("a") == "A"
     """,
 }
-MENDED = {"tax.py": FIRST["tax.py"].replace("return words[0]", 'return words[0] if words else ""')}
+FIXED = {"tax.py": FIRST["tax.py"].replace("return words[0]", 'return words[0] if words else ""')}
 SECOND = {
     "runtrue.toml": PYTEST,
     "tax.py": """
@@ -80,7 +80,7 @@ THIRD = {
 @pytest.fixture
 def learnt(machine: Machine, make_project: MakeProject, tmp_path: Path) -> dict[str, Any]:
     """What `runtrue memory` holds after an agent has mended the first project."""
-    agent = Agent(tmp_path / "agent", "true", MENDED)
+    agent = Agent(tmp_path / "agent", "true", FIXED)
     done = machine.runtrue(
         *TAKE_THE_BUG, "--agent", agent.command, cwd=make_project(FIRST, name="first")
     )
@@ -157,7 +157,7 @@ def test_what_the_generator_mended_itself_is_remembered(
     machine: Machine, make_project: MakeProject, tmp_path: Path
 ) -> None:
     project = make_project(FIRST, name="first")
-    agent = Agent(tmp_path / "agent", MENDED)
+    agent = Agent(tmp_path / "agent", FIXED)
     done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
     assert done.code == 0, done.err
     assert [a["fix"] for a in done.json["attempts"]] == [None]
@@ -196,7 +196,7 @@ def test_a_run_that_waits_for_a_person_has_its_session(
 ) -> None:
     project = make_project(FIRST)
     edited = (project / "tax.py").read_text() + "\n\nx = 1\n"
-    agent = Agent(tmp_path / "agent", "true", {"tax.py": edited}, MENDED)
+    agent = Agent(tmp_path / "agent", "true", {"tax.py": edited}, FIXED)
     policy = f"{PYTEST}[policy]\nmax_attempts = 2\n"
     (project / "runtrue.toml").write_text(policy)
     done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
@@ -266,7 +266,7 @@ def test_what_failed_here_before_is_told_to_who_writes(
 ) -> None:
     project = make_project(FIRST)
     assert machine.runtrue(*TAKE_THE_BUG, cwd=project).code == 3
-    agent = Agent(tmp_path / "agent", MENDED)
+    agent = Agent(tmp_path / "agent", FIXED)
     done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
     assert done.code == 0, done.err
     assert any("IndexError" in lesson for lesson in done.json["lessons"])
@@ -285,7 +285,7 @@ def test_a_memory_that_cannot_be_used_is_told_and_fails_nothing(
     machine.journal.parent.mkdir()
     for name in ("memory.db", "debug-memory.db"):
         (machine.journal.parent / name).write_text("this is no database, and never was one\n" * 99)
-    agent = Agent(tmp_path / "agent", MENDED)
+    agent = Agent(tmp_path / "agent", FIXED)
     done = machine.runtrue(*TAKE_THE_BUG, "--agent", agent.command, cwd=project)
     assert done.code == 0, done.err
     assert done.json["memory"]["trouble"]

@@ -150,6 +150,7 @@ SCHEMA = {
     "misfits": "project shape fix",
     "edits": "cause kind run",
     "applied": "run project path before",
+    "pulled": "log n",
 }
 INDEXES = {
     *("failures_by_shape", "failures_by_file", "failures_by_test", "failures_by_age"),

@@ -13,7 +13,7 @@ from tests.postgres.server import NoPostgres, Server, shared
 #: What a test may leave behind in the tables of the journal.
 _TABLES = (
     "runs, steps, events, questions, parts, children, schedules, ticks, workers, queued, "
-    "files, run_files"
+    "files, run_files, memory_log"
 )
 
 

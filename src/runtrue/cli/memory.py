@@ -57,8 +57,9 @@ class _Memories:
 
 @contextmanager
 def _opened() -> Iterator[_Memories]:
-    home = Home.find(Path.cwd()).path
-    with DebugMemory(home) as debug, Memory(home) as planner:
+    home = Home.find(Path.cwd())
+    with DebugMemory.of(home, Path.cwd()) as debug, Memory(home.path) as planner:
+        debug.pull()
         yield _Memories(debug, planner)
         if trouble := debug.trouble or planner.trouble:
             # A run goes on without the memory; this command has nothing else to offer.

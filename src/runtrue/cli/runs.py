@@ -445,7 +445,7 @@ def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
     if is_alone and run.owner is not None and run.owner.is_here() and run.is_driven:
         with suppress(OSError):
             os.kill(run.owner.pid, signal.SIGTERM)
-    with DebugMemory(home.path) as memory:
+    with DebugMemory.of(home, Path.cwd()) as memory:
         memory.unlearn(run.id)
     return run
 

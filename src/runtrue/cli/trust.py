@@ -18,6 +18,7 @@ from runtrue.config import find_config, grants_of
 from runtrue.errors import UsageError
 from runtrue.foreign_text import visible_name
 from runtrue.home import Home, pending_home
+from runtrue.memory import sharing_request
 from runtrue.trust import Agreement, Agreements, TrustRequest, adopt_home, home_request
 from runtrue.workflow import HttpServer, Registry, StdioServer, servers_request, untrusted
 
@@ -163,6 +164,7 @@ def trust() -> None:
     Examples:
       runtrue trust                  show what this project asks for, and ask
       runtrue trust ../clone --yes   agree without being asked, for scripts
+      runtrue trust --share          share the fixes applied here with your team
       runtrue trust list
       runtrue trust revoke ../clone
     """
@@ -170,9 +172,14 @@ def trust() -> None:
 
 @trust.command(hidden=True)
 @_path
+@click.option(
+    "--share",
+    is_flag=True,
+    help="Let everyone on your shared database use the fixes that you apply here.",
+)
 @click.option("--yes", is_flag=True, help="Agree without being asked.")
 @options.as_json
-def add(path: Path, yes: bool, as_json: bool) -> int:
+def add(path: Path, share: bool, yes: bool, as_json: bool) -> int:
     """Show what a project asks for, item by item, and ask whether to trust it.
 
     \b
@@ -185,6 +192,8 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
     """
     project = _project(path)
     asked = requests_of(project)
+    if share:
+        asked.append(Asked.of(sharing_request(project)))
     pending = [one for one in asked if not one.is_trusted]
     if not as_json:
         _show(asked, err=False)
@@ -199,7 +208,7 @@ def add(path: Path, yes: bool, as_json: bool) -> int:
         status = "passed" if is_trusted else "waiting"
         print_json({"status": status, "project": str(project), "files": files})
     elif agreed:
-        echo(f"trusted {counted(len(pending), 'file')} of {project}")
+        echo(f"trusted {counted(len(pending), 'item')} of {project}")
     elif pending:
         echo("not trusted; agree with `runtrue trust --yes`", err=True)
     return 0 if is_trusted else _WAITING
@@ -280,7 +289,7 @@ def _show(asked: list[Asked], *, err: bool) -> None:
 
 
 def _agree(asked: list[Asked]) -> None:
-    homes = [one.request.path for one in asked if one.request.path.is_dir()]
+    homes = [one.request.path for one in asked if one.request.path.name == ".runtrue"]
     for home in homes:
         adopt_home(home)
     Agreements.of_user().add(*(one.request for one in asked if one.request.path not in homes))

@@ -11,8 +11,8 @@ from runtrue.code.request import CodeRequest
 from runtrue.flow import RunRow
 from runtrue.home import Home
 from runtrue.loop import Outcome, Verdict, fail_if_tests_vanished
-from runtrue.memory import DebugMemory, Project
-from runtrue.run_context import digests_before
+from runtrue.memory import DebugMemory
+from runtrue.run_context import record_applied
 from runtrue.sandbox import GitSandbox, Isolation, patch_of, split_patch
 
 _MOST_NAMED = 5
@@ -62,9 +62,9 @@ def apply_hunks(run: RunRow, home: Home, diff: str, numbers: tuple[int, ...]) ->
             return proven
         sandbox.restore(candidate)
         files = sandbox.apply(candidate)
-        with DebugMemory(home.path) as memory:
-            project = Project.at(Path(request.project))
-            memory.record_applied(run.id, project, digests_before(sandbox, files))
+        project = Path(request.project)
+        with DebugMemory.of(home, project) as memory:
+            record_applied(memory, run.id, sandbox, project, files)
         return replace(proven, files=files)
     finally:
         sandbox.remove()

@@ -7,8 +7,8 @@ from pathlib import Path
 from runtrue.code.loop import request_of
 from runtrue.flow import RunRow
 from runtrue.home import Home
-from runtrue.memory import DebugMemory, Project
-from runtrue.run_context import digests_before
+from runtrue.memory import DebugMemory
+from runtrue.run_context import record_applied
 from runtrue.sandbox import GitSandbox
 
 
@@ -25,9 +25,9 @@ def apply_patch(run: RunRow, home: Home, patch: Path) -> tuple[str, ...]:
     try:
         sandbox.open()
         files = sandbox.apply(sandbox.patched(patch))
-        with DebugMemory(home.path) as memory:
-            project = Project.at(Path(request.project))
-            memory.record_applied(run.id, project, digests_before(sandbox, files))
+        project = Path(request.project)
+        with DebugMemory.of(home, project) as memory:
+            record_applied(memory, run.id, sandbox, project, files)
         return files
     finally:
         sandbox.remove()

@@ -33,7 +33,8 @@ class CodeContext(RunContext[CodeRequest, GitSandbox]):
             isolation=Isolation(request.isolation),
         )
         redact = redactor_of(request, [check.env for check in request.checks])
-        return cls(run.id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
+        memory = DebugMemory.of(home, Path(request.project), redact=redact)
+        return cls(run.id, request, home, sandbox, memory, redact)
 
     def changed(self, candidate: str) -> Mapping[str, frozenset[int]]:
         """Return the lines of a candidate, by file, that count as changed."""

@@ -124,6 +124,7 @@ async def open_sandbox(run: Run, context: CodeContext, state: CodeState) -> None
 async def _open(context: CodeContext) -> _Opened:
     request, task = context.request, context.request.task
     context.memory.unlearn_reverted(context.project)
+    context.memory.pull()
     candidate = context.sandbox.open()
     version = None
     if request.agent.command and (request.generator == "agent" or "agent" in request.order):

@@ -89,9 +89,22 @@ _FILES = (
     "CREATE INDEX run_files_by_name ON run_files (name)",
     "CREATE INDEX run_files_by_hash ON run_files (hash)",
 )
+#: What machines tell each other of what they have learnt.
+_MEMORY = (
+    """
+    CREATE TABLE memory_log (
+        n      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        at     DOUBLE PRECISION NOT NULL,
+        what   TEXT NOT NULL,
+        run_id TEXT COLLATE "C" NOT NULL,
+        data   TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX memory_log_by_run ON memory_log (run_id)",
+)
 _PRIORITY = "ALTER TABLE queued ADD COLUMN priority INTEGER NOT NULL DEFAULT 100"
 #: What a migration of the journal brings along here, by its number.
-_WITH_MIGRATION = {1: _SHARED, 5: (*_FILES, _PRIORITY)}
+_WITH_MIGRATION = {1: _SHARED, 5: (*_FILES, _PRIORITY, *_MEMORY)}
 
 
 class PostgresDatabase:

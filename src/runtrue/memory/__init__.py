@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         without_places,
         write_session,
     )
+    from runtrue.memory.shared import shared_log, sharing_request
     from runtrue.memory.template import FileTemplate, FixTemplate, template_of
 
 __all__ = lazy_exports(
@@ -52,6 +53,7 @@ __all__ = lazy_exports(
             "DebugSession SessionFailure SessionFile SessionFix load_sessions session_path "
             "without_places write_session"
         ),
+        "shared": "shared_log sharing_request",
         "template": "FileTemplate FixTemplate template_of",
     },
 )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from runtrue.home import Home
 from runtrue.loop import Cause, Finding, cause_of
 from runtrue.memory import rows
 from runtrue.memory.facts import (
@@ -26,6 +27,7 @@ from runtrue.memory.facts import (
 )
 from runtrue.memory.search import similar_shapes
 from runtrue.memory.shapes import message_of, shape_of
+from runtrue.memory.shared import SharedLog, shared_log
 from runtrue.memory.store import Store, storable
 from runtrue.memory.template import stored_diff
 from runtrue.redaction import Redactor
@@ -64,9 +66,16 @@ def _content(path: Path) -> bytes | None:
 class DebugMemory(Store):
     """The failures and fixes in the file `memory.db` of a home, without what `redact` removes."""
 
-    def __init__(self, home: Path, *, redact: Redactor | None = None) -> None:
-        super().__init__(home)
+    def __init__(
+        self, home: Path, *, redact: Redactor | None = None, shared: SharedLog | None = None
+    ) -> None:
+        super().__init__(home, shared=shared)
         self._redact = redact or Redactor()
+
+    @classmethod
+    def of(cls, home: Home, project: Path, *, redact: Redactor | None = None) -> DebugMemory:
+        """Return the memory of a home for a project, with what the user's database shares."""
+        return cls(home.path, redact=redact, shared=shared_log(project))
 
     def record_failures(
         self,
@@ -123,7 +132,11 @@ class DebugMemory(Store):
             rows.drop_misfits(db, id_, project, finding)
             return next(iter(rows.fixes(db, "id = ?", (id_,))), None)
 
-        return self._write(work)
+        made = self._write(work)
+        if made is not None and self._shared is not None:
+            fix = self._read(lambda db: rows.shareable_fix(db, made.id)) or {}
+            self._share(lambda log: log.add_fix(run_id, fix | {"path": Path(made.path).name}))
+        return made
 
     def tried(self, fix_id: int, run_id: str, *, now: float | None = None) -> None:
         """Note that a run used a remembered fix, whatever its outcome."""
@@ -164,12 +177,14 @@ class DebugMemory(Store):
 
     def unlearn(self, run_id: str) -> int:
         """Take back what a run taught, since nobody wants it; return how many fixes are gone."""
+        self._share(lambda log: log.withdraw(run_id))
         return self._drop(lambda db: rows.unlearn(db, run_id))
 
     def record_applied(self, run_id: str, project: Project, before: Mapping[Path, str]) -> None:
         """Note what a run has changed in the user's tree: files, and their hashes before that."""
         named = {str(path): digest for path, digest in before.items()}
         self._write(lambda db: rows.add_applied(db, run_id, project, named))
+        self._share(lambda log: log.add_applied(run_id))
 
     def unlearn_reverted(self, project: Project) -> int:
         """Take back what runs taught whose changes are gone from the user's tree again.

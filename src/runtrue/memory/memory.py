@@ -12,6 +12,9 @@ from runtrue.memory.store import Store, storable
 #: The fixer whose names came out of this memory.
 _OWN = "memory"
 
+#: What a machine tells others of a name.
+_SHARED = ("kind", "host", "operation", "wanted", "found", "fixer", "fingerprint")
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 
 _REMEMBER = """
@@ -79,6 +82,8 @@ class Memory(Store):
             **{"own": _OWN, "now": time.time()},
         }
         self._write(lambda db: db.execute(_REMEMBER, values))
+        if fixer != _OWN:
+            self._share(lambda log: log.add_name({name: values[name] for name in _SHARED}))
 
     def forget(self, scope: OperationScope, wanted: str, *, kind: str = "path") -> bool:
         """Drop one name; return whether there was one."""

@@ -127,4 +127,11 @@ MIGRATIONS = [
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX applied_by_project ON applied (project);
     """,
+    # 6: up to where the log of a shared database was copied
+    """
+    CREATE TABLE pulled (
+        log TEXT PRIMARY KEY,
+        n   INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """,
 ]

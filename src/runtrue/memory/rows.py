@@ -40,6 +40,11 @@ _FIX = (
     *("id", "fingerprint", "shape", "error_type", "cause", "language", "diff", "template", "fixer"),
     *("tried", "passed", "project", "path", "first_seen", "last_seen", "learning", "escalated"),
 )
+#: What a machine tells others of a fix.
+_SHARED = (
+    *("fingerprint", "shape", "error_type", "cause", "language", "diff", "template"),
+    *("template_key", "fixer", "project", "path"),
+)
 _FIXES = f"SELECT {', '.join(_FIX)} FROM fixes"
 
 
@@ -229,6 +234,27 @@ def add_fix(
             *(stored.diff, stored.template and dump_template(stored.template), stored.key),
             *(first[0] if first else fixer, project.id, storable(project.path), now, now),
         ),
+    )
+    return int(made.lastrowid or 0)
+
+
+def shareable_fix(db: sqlite3.Connection, id_: int) -> dict[str, Any]:
+    """Return a fix as another machine may import it."""
+    row = db.execute(f"SELECT {', '.join(_SHARED)} FROM fixes WHERE id = ?", (id_,)).fetchone()
+    return dict(zip(_SHARED, row, strict=True))
+
+
+def import_fix(db: sqlite3.Connection, fix: Mapping[str, Any], now: float) -> int:
+    """Return the id of a fix of another machine, which is added if it is new."""
+    key = (fix["shape"], fix["template_key"])
+    known = db.execute("SELECT id FROM fixes WHERE shape = ? AND template_key = ?", key).fetchone()
+    if known:
+        return int(known[0])
+    marks = ", ".join(f":{name}" for name in _SHARED)
+    made = db.execute(
+        f"INSERT INTO fixes ({', '.join(_SHARED)}, first_seen, last_seen) "
+        f"VALUES ({marks}, :now, :now)",
+        {**fix, "now": now},
     )
     return int(made.lastrowid or 0)
 

@@ -10,11 +10,15 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from runtrue import database
 from runtrue.atomic_file import private_file
+from runtrue.errors import JournalError
 from runtrue.memory.migrations import MIGRATIONS
+
+if TYPE_CHECKING:
+    from runtrue.memory.shared import SharedLog
 
 T = TypeVar("T")
 
@@ -25,8 +29,9 @@ _PATIENCE = 5.0
 class Store:
     """The file `memory.db` in a home, made when there is something to remember."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, shared: SharedLog | None = None) -> None:
         self.path = home / "memory.db"
+        self._shared = shared
         #: Why the file could not be used, in one sentence.
         self.trouble: str | None = None
         self._db: sqlite3.Connection | None = None
@@ -45,6 +50,28 @@ class Store:
             if self._db is not None:
                 self._db.close()
                 self._db = None
+
+    def pull(self) -> None:
+        """Copy what others have shared since the last time."""
+        if self._shared is None:
+            return
+        from runtrue.memory.shared import import_entries, last_number
+
+        name = self._shared.name
+        known = self._read(lambda db: last_number(db, name)) or 0
+        entries = self._share(lambda log: log.entries(known))
+        if entries:
+            self._write(lambda db: import_entries(db, name, entries))
+
+    def _share(self, use: Callable[[SharedLog], T]) -> T | None:
+        """Use the log of a shared database, if there is one; a failure is noted, not raised."""
+        if self._shared is None or self.trouble is not None:
+            return None
+        try:
+            return use(self._shared)
+        except JournalError as error:
+            self.trouble = f"the shared memory cannot be used: {error}; runs go on without memory"
+            return None
 
     def _read(self, ask: Callable[[sqlite3.Connection], T]) -> T | None:
         """Read from the file, if there is one: a question must not make it."""

@@ -52,7 +52,8 @@ class PlanContext(RunContext[PlanRequest, GitSandbox | UsersTree]):
                 isolation=isolation,
             )
         redact = redactor_of(request, [validation.env for validation in request.validations])
-        return cls(run_id, request, home, sandbox, DebugMemory(home.path, redact=redact), redact)
+        memory = DebugMemory.of(home, project, redact=redact)
+        return cls(run_id, request, home, sandbox, memory, redact)
 
     def edit_rules(self, inputs: ActInputs) -> EditRules:
         """Return the rules for what a step may edit."""

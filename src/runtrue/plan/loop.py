@@ -118,6 +118,7 @@ def _open(context: PlanContext) -> tuple[str, str, str]:
     """Return the candidate, what paths of the project begin with, and the directory."""
     sandbox = context.sandbox
     context.memory.unlearn_reverted(context.project)
+    context.memory.pull()
     candidate = sandbox.open()
     inside = sandbox.rooted(".")
     return candidate, "" if inside == "." else f"{inside}/", str(sandbox.directory)

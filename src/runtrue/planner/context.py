@@ -13,7 +13,7 @@ from runtrue.config import load_config
 from runtrue.errors import UsageError
 from runtrue.flow import Node
 from runtrue.home import Home
-from runtrue.memory import Memory
+from runtrue.memory import Memory, shared_log
 from runtrue.models import ModelError, PatientModel, Usage, model_name, open_model
 from runtrue.planner.seams import WorkflowGenerator
 from runtrue.workflow import Calls, Registry
@@ -58,7 +58,9 @@ class PlannerContext:
     @cached_property
     def memory(self) -> Memory:
         """The fixes verified before."""
-        return Memory(self.registry.home.path)
+        memory = Memory(self.registry.home.path, shared=shared_log(self.registry.directory))
+        memory.pull()
+        return memory
 
     @cached_property
     def generator(self) -> WorkflowGenerator:
