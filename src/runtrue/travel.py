@@ -31,7 +31,7 @@ from runtrue.sandbox import (
     pack_candidates,
     remove,
 )
-from runtrue.scale import FileTable, SharedDirectory
+from runtrue.scale import FileTable, large_files
 
 T = TypeVar("T")
 #: Makes the sandbox of a run; none for a run without one.
@@ -58,8 +58,7 @@ class RunFiles:
     """The files of one run in the shared database, as seen from this machine."""
 
     def __init__(self, db: PostgresDatabase, home: Home, run_id: str) -> None:
-        large = users_shared_files()
-        self._table = FileTable(db, SharedDirectory(large) if large else None)
+        self._table = FileTable(db, large_files(users_shared_files()))
         self._db = db
         self._home = home
         self._run_id = run_id

@@ -52,7 +52,7 @@ class UserDatabase:
 
     #: The URL of a PostgreSQL database. None: the journal is a file in the home.
     url: str | None = None
-    #: A directory that the machines share, for large files. None: they are in the database too.
+    #: A directory or bucket that the machines share, for large files. None: the database has them.
     files: str | None = None
 
 
@@ -111,10 +111,9 @@ def users_database() -> str | None:
     return _read().database.url
 
 
-def users_shared_files() -> Path | None:
-    """Return the directory for large files of runs that many machines share, if there is one."""
-    text = os.environ.get(SHARED_FILES) or _read().database.files
-    return Path(text).expanduser() if text else None
+def users_shared_files() -> str | None:
+    """Return the directory or bucket for large files of runs, if the user names one."""
+    return os.environ.get(SHARED_FILES) or _read().database.files
 
 
 def _read() -> UserConfig:

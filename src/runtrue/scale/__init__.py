@@ -12,7 +12,8 @@ from runtrue._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from runtrue.scale.engine import migrate_engine
-    from runtrue.scale.file_table import FileTable, SharedDirectory
+    from runtrue.scale.file_table import FileTable
+    from runtrue.scale.large_files import large_files
     from runtrue.scale.queue import Queue
     from runtrue.scale.worker import QueueLimits, Worker
     from runtrue.scale.worker_table import WorkerRow, WorkerTable
@@ -21,7 +22,8 @@ __all__ = lazy_exports(
     __name__,
     {
         "engine": "migrate_engine",
-        "file_table": "FileTable SharedDirectory",
+        "file_table": "FileTable",
+        "large_files": "large_files",
         "queue": "Queue",
         "worker": "QueueLimits Worker",
         "worker_table": "WorkerRow WorkerTable",

@@ -1,76 +1,22 @@
 """The files of runs that other machines need, by the hash of their content.
 
-Small ones are in the database. Large ones are where the user's `[database] files` says, a directory
-that the machines share; without one they are in the database, too.
+Small ones are in the database. Large ones are where the user's `[database] files` says; if it says
+nothing, they are in the database, too.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Protocol
 
-from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.errors import FenceLost, JournalError
 from runtrue.flow import PostgresDatabase
+from runtrue.scale.large_files import LargeFiles
 
 #: Up to this size files are always in the database.
 SMALL = 256 * 1024
 #: PostgreSQL holds no value of more than 1 GB, and all of it is in memory on its way.
 _LARGEST = 256 * 1024 * 1024
-
-
-class LargeFiles(Protocol):
-    """The seam to where large files are."""
-
-    def write(self, digest: str, content: bytes) -> None:
-        """Store a file, also over itself."""
-        ...
-
-    def read(self, digest: str) -> bytes:
-        """Return a file. Raises JournalError if it is not there."""
-        ...
-
-    def delete(self, digest: str) -> None:
-        """Delete a file, if it is there."""
-        ...
-
-
-class SharedDirectory:
-    """Large files in a directory that the machines share."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def write(self, digest: str, content: bytes) -> None:
-        """Store a file, also over itself."""
-        file = self._file(digest)
-        try:
-            private_directory(file.parent)
-            write_atomically(file, content)
-        except OSError as error:
-            raise JournalError(
-                f"a file of {len(content)} bytes cannot be written below {self._directory} "
-                f"({error.strerror}): RUNTRUE_FILES or [database] files names that directory"
-            ) from error
-
-    def read(self, digest: str) -> bytes:
-        """Return a file. Raises JournalError if it is not there."""
-        try:
-            return self._file(digest).read_bytes()
-        except OSError as error:
-            raise JournalError(
-                f"a file of a run cannot be read below {self._directory} ({error.strerror}): all "
-                "machines need the same directory in RUNTRUE_FILES or [database] files"
-            ) from error
-
-    def delete(self, digest: str) -> None:
-        """Delete a file, if it is there."""
-        self._file(digest).unlink(missing_ok=True)
-
-    def _file(self, digest: str) -> Path:
-        return self._directory / digest[:2] / digest
 
 
 class FileTable:
@@ -100,8 +46,8 @@ class FileTable:
             if len(content) > _LARGEST and self._large is None:
                 size = len(content) / 1e6
                 raise JournalError(
-                    f"{name} of run {run_id} has {size:.0f} MB, too much for the database: set "
-                    "RUNTRUE_FILES or [database] files to a directory that the machines share"
+                    f"{name} of run {run_id} has {size:.0f} MB, too much for the database: "
+                    "set RUNTRUE_FILES or [database] files to a directory or bucket"
                 )
         with self._db.transaction():
             if fence is not None:
@@ -132,7 +78,7 @@ class FileTable:
             if self._large is None:
                 raise JournalError(
                     "a file of a run is not in the database: set RUNTRUE_FILES or [database] files "
-                    "to the directory that the other machines have"
+                    "to the directory or bucket of the other machines"
                 )
             content = self._large.read(digest)
         if hashlib.sha256(content).hexdigest() != digest:
