@@ -22,6 +22,7 @@
         ├── FenceLost             another process has taken it over since
         ├── RunCancelled          somebody cancelled it
         ├── RunWaiting            it waits for an answer
+        ├── QueueFull             as many runs wait on its queue as may
         └── SideEffectInterrupted it stopped inside a side effect; firing it again needs consent
 
 What went wrong with a *candidate* is never an exception: it is a `Finding`. The two about nodes
@@ -190,6 +191,10 @@ class RunWaiting(RunError):
     """The run waits for an answer that has not come."""
 
     exit_code = 3
+
+
+class QueueFull(RunError):
+    """As many runs wait on the queue as its workers allow."""
 
 
 class SideEffectInterrupted(RunError):

@@ -22,7 +22,7 @@ from runtrue import __version__
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
-    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.metrics import Meter, MeterProvider
     from opentelemetry.trace import Span, TracerProvider
     from pydantic_ai.models.instrumented import InstrumentationSettings
 
@@ -188,6 +188,14 @@ def model_call() -> Iterator[InstrumentationSettings | bool]:
         yield trace.model_settings()
     finally:
         context.detach(token)
+
+
+def meter() -> Meter | None:
+    """Return what makes metrics that belong to no run, where somebody asks for metrics."""
+    telemetry = _telemetry()
+    if telemetry is None or telemetry.meters is None:
+        return None
+    return telemetry.meters.get_meter("runtrue", __version__)
 
 
 def asked_for(environment: Mapping[str, str], signal: str) -> str | None:

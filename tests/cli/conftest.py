@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.collector import Collector, running_collector
 from tests.cli.warm import run_runtrue
 from tests.project_python import project_path
 from tests.trusting import trust_all
@@ -97,6 +98,12 @@ class Machine:
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path, search=False)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with running_collector() as collector:
+        yield collector
 
 
 MakeProject = Callable[..., Path]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from runtrue.flow import Journal
+from tests.cli.collector import Collector
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject, content
 from tests.postgres.server import Server
 
@@ -94,6 +95,42 @@ def test_a_workflow_is_queued_here_and_run_there(
         assert (worker["state"], worker["queue"], worker["concurrency"]) == ("working", "night", 2)
         assert worker["pid"] != os.getpid()
     assert user.runtrue("worker", "status", "--json").json["workers"][0]["state"] == "stopped"
+
+
+def test_new_runs_are_refused_while_as_many_wait_as_the_workers_allow(
+    machines: tuple[Machine, Machine], tmp_path: Path
+) -> None:
+    user, other = machines
+    (tmp_path / "greet.yaml").write_text(WORKFLOW)
+    submit = ("run", tmp_path / "greet.yaml", "name=ada", "--queue", "default")
+    with working(other, "--max-waiting", "2"):
+        pass
+    assert [user.runtrue(*submit).code for _ in range(2)] == [0, 0]
+    refused = user.runtrue(*submit)
+    assert refused.code == 1
+    assert "2 runs wait on queue default, and its workers allow 2" in refused.err
+    queues = user.runtrue("worker", "status", "--json").json["queues"]
+    assert (queues["default"]["waiting"], queues["default"]["driven"]) == (2, 0)
+    assert queues["default"]["oldest"] > 0
+
+
+def test_a_worker_measures_its_queue_for_opentelemetry(
+    machines: tuple[Machine, Machine], tmp_path: Path, collector: Collector
+) -> None:
+    user, other = machines
+    (tmp_path / "greet.yaml").write_text(WORKFLOW)
+    other.env |= collector.environment
+    with working(other):
+        done = user.runtrue(
+            "run", tmp_path / "greet.yaml", "name=ada", "--queue", "default", "--wait"
+        )
+        assert done.code == 0, done.err
+    assert {
+        "runtrue.queue.depth",
+        "runtrue.queue.age",
+        "runtrue.segment.duration",
+    } <= collector.metrics
+    assert "run workflow" in collector.spans
 
 
 def test_secrets_do_not_travel(machines: tuple[Machine, Machine], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from runtrue import __version__
 
@@ -117,3 +118,16 @@ def test_what_is_not_tagged_is_not_released() -> None:
     assert done.returncode == 1
     reasons = (f"HEAD has no tag v{__version__}", "commit or remove what is not committed")
     assert any(reason in done.stderr for reason in reasons), done.stderr
+
+
+def test_the_services_of_the_compose_file_run_commands_that_there_are() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    own = {name: service for name, service in services.items() if name != "database"}
+    assert own.keys() == {"migrate", "worker"}
+    for name, service in own.items():
+        argv = [sys.executable, "-m", "runtrue", *service["command"], "--help"]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (name, done.stderr)
+        assert service["environment"]["RUNTRUE_DATABASE"].startswith("postgresql://")
+        assert service["image"] == services["migrate"]["image"]
+    assert "ARG EXTRAS" in (ROOT / "Containerfile").read_text()

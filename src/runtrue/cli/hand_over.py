@@ -17,7 +17,7 @@ from runtrue.cli.progress import open_display
 from runtrue.cli.run_files import bring_files, has_project, send_project
 from runtrue.cli.runner import report_of_run
 from runtrue.cli.show import print_document, print_json
-from runtrue.errors import UsageError
+from runtrue.errors import QueueFull, UsageError
 from runtrue.flow import Journal, RunRow, RunState
 from runtrue.home import Home
 from runtrue.scale import Queue
@@ -51,6 +51,12 @@ def hand_over(
                 f"secrets never travel, and {given} would have to: name it ${{env.NAME}} in the "
                 "workflow and keep it on the workers with `runtrue secret set NAME`"
             )
+        if queues.of_run(run_id) is None:
+            try:
+                queues.must_have_room(name)
+            except QueueFull:
+                journal.cancel(run_id)
+                raise
         run = journal.find(run_id)
         if children := journal.children(run.id):
             queues.adopt(run.id, name)

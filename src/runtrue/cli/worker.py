@@ -20,7 +20,7 @@ from runtrue.flow import RunRow, Segment
 from runtrue.home import DATABASE, Home, shared_database
 
 if TYPE_CHECKING:
-    from runtrue.scale import WorkerRow
+    from runtrue.scale import QueueDepth, WorkerRow
 
 
 def _rate(
@@ -57,6 +57,12 @@ def _rate(
     help="Begin so many runs a second, minute or hour, on all workers together, as in 30/m.",
 )
 @click.option(
+    "--max-waiting",
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="Refuse new runs while so many wait on the queue; answered and resumed ones are taken.",
+)
+@click.option(
     "--drain",
     type=click.FloatRange(min=0, max=86_400),
     default=30.0,
@@ -70,6 +76,7 @@ def worker(
     concurrency: int,
     at_most: int | None,
     rate: tuple[int, float] | None,
+    max_waiting: int | None,
     drain: float,
 ) -> int | None:
     """Run what is queued on a shared database, until SIGTERM or SIGINT.
@@ -105,7 +112,7 @@ def worker(
         url,
         prepare,
         queue=queue,
-        limits=QueueLimits(each=concurrency, all=at_most, rate=rate),
+        limits=QueueLimits(each=concurrency, all=at_most, rate=rate, waiting=max_waiting),
         drain=drain,
         say=say,
         after=lambda run: forget_files(home, run),
@@ -125,7 +132,7 @@ def status(as_json: bool) -> int:
     """
     workers, depths, idle = _found_workers()
     if as_json:
-        print_json({"workers": msgspec.to_builtins(workers), "queues": depths})
+        print_json(msgspec.to_builtins({"workers": workers, "queues": depths}))
         return 1 if idle else 0
     for one in workers:
         seen = f"seen {max(0.0, one.silent):.0f} s ago"
@@ -133,8 +140,9 @@ def status(as_json: bool) -> int:
         echo(f"{one.id}  {one.state:<8}  queue {one.queue} × {one.concurrency}  {place}, {seen}")
     if not workers:
         echo("no worker has been at work within the last hour")
-    for queue, counts in depths.items():
-        echo(f"queue {queue}: {counts['waiting']} waiting, {counts['driven']} driven")
+    for queue, depth in depths.items():
+        age = "" if depth.oldest is None else f" (the first for {depth.oldest:.0f} s)"
+        echo(f"queue {queue}: {depth.waiting} waiting{age}, {depth.driven} driven")
     for queue in idle:
         echo(
             f"nobody takes runs of queue {queue}: start `runtrue worker --queue {queue}`", err=True
@@ -142,21 +150,24 @@ def status(as_json: bool) -> int:
     return 1 if idle else 0
 
 
-def _found_workers() -> tuple[list[WorkerRow], dict[str, dict[str, int]], list[str]]:
+def _found_workers() -> tuple[list[WorkerRow], dict[str, QueueDepth], list[str]]:
     """Return the workers, what waits on each queue, and the queues on which nobody works."""
     from runtrue.scale import Queue
 
     with Queue(_url()) as queues:
         workers, depths = queues.workers(), queues.depths()
     served = {one.queue for one in workers if one.state == "working"}
-    idle = [queue for queue, counts in depths.items() if counts["waiting"] and queue not in served]
+    idle = [queue for queue, depth in depths.items() if depth.waiting and queue not in served]
     return workers, depths, idle
 
 
 def worker_document() -> dict[str, Any]:
     """Return the workers and queues of the shared database as data."""
     workers, depths, idle = _found_workers()
-    return {"workers": msgspec.to_builtins(workers), "queues": depths, "idle": idle}
+    document: dict[str, Any] = msgspec.to_builtins(
+        {"workers": workers, "queues": depths, "idle": idle}
+    )
+    return document
 
 
 def _url() -> str:

@@ -103,8 +103,9 @@ _MEMORY = (
     "CREATE INDEX memory_log_by_run ON memory_log (run_id)",
 )
 _PRIORITY = "ALTER TABLE queued ADD COLUMN priority INTEGER NOT NULL DEFAULT 100"
+_MAX_WAITING = "ALTER TABLE workers ADD COLUMN max_waiting INTEGER"
 #: What a migration of the journal brings along here, by its number.
-_WITH_MIGRATION = {1: _SHARED, 5: (*_FILES, _PRIORITY, *_MEMORY)}
+_WITH_MIGRATION = {1: _SHARED, 5: (*_FILES, _PRIORITY, _MAX_WAITING, *_MEMORY)}
 
 
 class PostgresDatabase:

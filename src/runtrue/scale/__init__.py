@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runtrue.scale.engine import migrate_engine
     from runtrue.scale.file_table import FileTable
     from runtrue.scale.large_files import large_files
-    from runtrue.scale.queue import Queue
+    from runtrue.scale.queue import Queue, QueueDepth
     from runtrue.scale.worker import QueueLimits, Worker
     from runtrue.scale.worker_table import WorkerRow, WorkerTable
 
@@ -24,7 +24,7 @@ __all__ = lazy_exports(
         "engine": "migrate_engine",
         "file_table": "FileTable",
         "large_files": "large_files",
-        "queue": "Queue",
+        "queue": "Queue QueueDepth",
         "worker": "QueueLimits Worker",
         "worker_table": "WorkerRow WorkerTable",
     },

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import sqlalchemy
 from dbos import DBOSClient
 
+from runtrue.errors import QueueFull
 from runtrue.flow import PostgresDatabase, RunRow
 from runtrue.scale.engine import APPLICATION, SEGMENT, migrate_engine, version_of
 from runtrue.scale.worker_table import WorkerRow, WorkerTable
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """The runs on a queue: how many wait, for how long the first of them has, and are driven."""
+
+    waiting: int = 0
+    driven: int = 0
+    #: Seconds. None: none waits.
+    oldest: float | None = None
 
 
 class Queue:
@@ -64,26 +77,42 @@ class Queue:
         with self._db.explained("written"):
             self._workers.next_segment(run_id, queue, None)
 
+    def must_have_room(self, queue: str) -> None:
+        """Raise QueueFull if as many runs wait on a queue as its workers allow."""
+        with self._db.explained("read"):
+            most = self._workers.max_waiting(queue)
+        if most is None:
+            return
+        waiting = self.depths().get(queue, QueueDepth()).waiting
+        if waiting >= most:
+            raise QueueFull(
+                f"{waiting} runs wait on queue {queue}, and its workers allow {most}: try again "
+                "later, or start more workers (`runtrue worker status`)"
+            )
+
     def workers(self) -> list[WorkerRow]:
         """Return the workers that are at work or were lately."""
         with self._db.explained("read"):
             return self._workers.rows()
 
-    def depths(self) -> dict[str, dict[str, int]]:
-        """Return for each queue how many segments wait and how many are being driven."""
-        found: dict[str, dict[str, int]] = {}
+    def depths(self) -> dict[str, QueueDepth]:
+        """Return how many runs wait and are driven on each queue that has any."""
         if not self._has_engine():
-            return found
+            return {}
+        waits = "FILTER (WHERE status = 'ENQUEUED')"
         with self._db.explained("read"):
             rows = self._db.execute(
-                "SELECT queue_name, status, count(*) FROM dbos.workflow_status WHERE name = ? "
-                "AND status IN ('ENQUEUED', 'PENDING') GROUP BY 1, 2 ORDER BY 1, 2",
+                f"SELECT queue_name, count(*) {waits}, count(*) FILTER (WHERE status = 'PENDING'), "
+                "CAST(extract(epoch FROM clock_timestamp()) "
+                f"- min(created_at) {waits} / 1000.0 AS DOUBLE PRECISION) "
+                "FROM dbos.workflow_status WHERE name = ? AND status IN ('ENQUEUED', 'PENDING') "
+                "GROUP BY 1 ORDER BY 1",
                 (SEGMENT,),
             ).fetchall()
-        for queue, status, count in rows:
-            counts = found.setdefault(queue, {"waiting": 0, "driven": 0})
-            counts["waiting" if status == "ENQUEUED" else "driven"] = count
-        return found
+        return {
+            queue: QueueDepth(waiting, driven, None if oldest is None else max(0.0, oldest))
+            for queue, waiting, driven, oldest in rows
+        }
 
     def _has_engine(self) -> bool:
         row = self._db.execute("SELECT to_regclass('dbos.workflow_status')").fetchone()

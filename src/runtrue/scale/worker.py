@@ -26,8 +26,10 @@ from runtrue.errors import (
 )
 from runtrue.flow import Journal, LocalDispatcher, Owner, PostgresDatabase, RunRow, Segment
 from runtrue.scale.engine import APPLICATION, SEGMENT, migrate_engine, version_name
+from runtrue.scale.metrics import QueueMetrics
 from runtrue.scale.queue import Queue
 from runtrue.scale.worker_table import WorkerTable
+from runtrue.telemetry import meter
 
 #: Seconds between two beats, between two looks at a queue, and between two tries to reach the
 #: database when it is away.
@@ -49,6 +51,8 @@ class QueueLimits:
     all: int | None = None
     #: So many runs may begin in so many seconds.
     rate: tuple[int, float] | None = None
+    #: New runs are refused while so many wait.
+    waiting: int | None = None
 
 
 Prepare = Callable[[RunRow, bool], Segment]
@@ -77,6 +81,8 @@ class Worker:
         self._say = say
         #: Is given each run as it is after its segment.
         self._after = after
+        found = meter()
+        self._metrics = None if found is None else QueueMetrics(found, url, queue)
         self._owner = Owner.this_process()
         self._active: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Task[RunRow]]] = {}
         self._lock = threading.Lock()
@@ -97,7 +103,14 @@ class Worker:
             migrate_engine(db)
             table = WorkerTable(db)
             with db.explained("written"):
-                table.register(self.id, self._owner, self._queue, self._limits.each, version_name())
+                table.register(
+                    self.id,
+                    self._owner,
+                    self._queue,
+                    self._limits.each,
+                    version_name(),
+                    self._limits.waiting,
+                )
         finally:
             db.close()
         config: DBOSConfig = {
@@ -169,6 +182,7 @@ class Worker:
         if run.is_over:
             return
         dispatcher = LocalDispatcher(journal, lambda run: self._prepare(run, force))
+        begun = time.monotonic()
         try:
             run = asyncio.run(self._watched(dispatcher, run, force=force))
         except asyncio.CancelledError:
@@ -189,6 +203,9 @@ class Worker:
             self._say(f"run {run_id}: {error}")
         else:
             self._say(f"run {run.id} {run.state}: {run.kind} {run.title}")
+        finally:
+            if self._metrics is not None:
+                self._metrics.record_segment(run.kind, time.monotonic() - begun)
 
     def _end_parent(self, journal: Journal, run_id: str) -> None:
         """Have the parent of a run end, if this was the last of its children."""
@@ -292,6 +309,8 @@ class Worker:
             for worker in lost:
                 table.set_state(worker, "gone")
             if pending:
+                if self._metrics is not None:
+                    self._metrics.record_takeovers(len(pending))
                 self._say(f"worker {self.id} frees {len(pending)} runs of {', '.join(lost)}")
         finally:
             db.execute("SELECT pg_advisory_unlock(?)", (_SWEEP_LOCK,))

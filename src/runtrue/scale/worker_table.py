@@ -33,13 +33,22 @@ class WorkerTable:
     def __init__(self, db: PostgresDatabase) -> None:
         self._db = db
 
-    def register(self, worker: str, owner: Owner, queue: str, concurrency: int, ver: str) -> None:
+    def register(
+        self,
+        worker: str,
+        owner: Owner,
+        queue: str,
+        concurrency: int,
+        ver: str,
+        max_waiting: int | None = None,
+    ) -> None:
         """Note a new worker, and forget those of long ago."""
         self._db.execute(f"DELETE FROM workers WHERE beat_at < {_NOW} - 2592000")
         self._db.execute(
-            "INSERT INTO workers (id, owner, host, pid, queue, concurrency, version, state, "
-            f"started_at, beat_at) VALUES (?, ?, ?, ?, ?, ?, ?, 'working', {_NOW}, {_NOW})",
-            (worker, to_json(owner), owner.host, owner.pid, queue, concurrency, ver),
+            "INSERT INTO workers (id, owner, host, pid, queue, concurrency, version, max_waiting, "
+            "state, started_at, beat_at) "
+            f"VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'working', {_NOW}, {_NOW})",
+            (worker, to_json(owner), owner.host, owner.pid, queue, concurrency, ver, max_waiting),
         )
 
     def beat(self, worker: str) -> bool:
@@ -90,6 +99,14 @@ class WorkerTable:
             f"WHERE beat_at > {_NOW} - 3600 ORDER BY started_at, id"
         ).fetchall()
         return [WorkerRow(*row) for row in rows]
+
+    def max_waiting(self, queue: str) -> int | None:
+        """Return how many runs may wait on a queue, as its latest worker says."""
+        row = self._db.execute(
+            "SELECT max_waiting FROM workers WHERE queue = ? ORDER BY started_at DESC, id LIMIT 1",
+            (queue,),
+        ).fetchone()
+        return None if row is None or row[0] is None else int(row[0])
 
     def queue_of(self, run_id: str) -> str | None:
         """Return the queue that a run belongs to."""
