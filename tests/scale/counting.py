@@ -36,8 +36,7 @@ def submit(
     data = {"steps": steps, "seconds": seconds, "asks": asks, "logs": logs}
     with Journal(url) as journal, Queue(url) as queue:
         made = [journal.create("counting", str(n), data) for n in range(count)]
-        for run_id in made:
-            queue.submit(journal.find(run_id), QUEUE, priority=priority)
+        queue.submit_all([journal.find(run_id) for run_id in made], QUEUE, priority=priority)
     return made
 
 

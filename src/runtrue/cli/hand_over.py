@@ -61,12 +61,12 @@ def hand_over(
         if children := journal.children(run.id):
             queues.adopt(run.id, name)
             left = [child.run_id for child in children if not child.is_over]
-            for child in left:
-                _submit(journal, home, queues, child, name, force=force)
-            if not left:
+            if left:
+                _submit(journal, home, queues, left, name, force=force)
+            else:
                 queues.submit(run, name)
         else:
-            _submit(journal, home, queues, run.id, name, force=force)
+            _submit(journal, home, queues, [run.id], name, force=force)
     if not meta.get(WAIT):
         if as_json:
             print_json({"run_id": run.id, "status": "queued", "queue": name})
@@ -78,14 +78,19 @@ def hand_over(
 
 
 def _submit(
-    journal: Journal, home: Home, queues: Queue, run_id: str, name: str, *, force: bool
+    journal: Journal, home: Home, queues: Queue, ids: list[str], name: str, *, force: bool
 ) -> None:
-    run = journal.find(run_id)
-    if not run.is_driven and run.state is not RunState.WAITING and not run.is_over:
-        if has_project(run):
-            send_project(journal, home, run)
-        priority = click.get_current_context().meta.get(PRIORITY)
-        queues.submit(run, name, force=force, priority=priority)
+    """Put those runs on a queue that nobody drives and that wait for no answer."""
+    found = map(journal.find, ids)
+    runs = [
+        run
+        for run in found
+        if not run.is_driven and run.state is not RunState.WAITING and not run.is_over
+    ]
+    for run in filter(has_project, runs):
+        send_project(journal, home, run)
+    priority = click.get_current_context().meta.get(PRIORITY)
+    queues.submit_all(runs, name, force=force, priority=priority)
 
 
 def is_for_others(journal: Journal, run: RunRow) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy
@@ -11,6 +12,9 @@ from runtrue.errors import QueueFull
 from runtrue.flow import PostgresDatabase, RunRow
 from runtrue.scale.engine import APPLICATION, SEGMENT, migrate_engine, version_of
 from runtrue.scale.worker_table import WorkerRow, WorkerTable
+
+#: So many runs are put on a queue in one transaction.
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Queue:
         self._db = PostgresDatabase(url)
         self._workers = WorkerTable(self._db)
         self._client: DBOSClient | None = None
+        self._engine: sqlalchemy.Engine | None = None
 
     def __enter__(self) -> Queue:
         return self
@@ -57,25 +62,45 @@ class Queue:
         `force` allows a side effect that was interrupted to be fired again. Of the runs on a queue,
         those with the lowest `priority` go first; the priority stays with the run.
         """
-        with self._db.explained("written"):
-            name, segment, rank = self._workers.next_segment(run.id, queue, priority)
-            self._engine().enqueue(
-                {
-                    "workflow_name": SEGMENT,
-                    "queue_name": name,
-                    "workflow_id": f"{run.id}-{segment}",
-                    "app_version": version_of(run),
-                    "priority": rank,
-                },
-                run.id,
-                force,
-            )
-        return name
+        return self.submit_all([run], queue, force=force, priority=priority)[0]
+
+    def submit_all(
+        self,
+        runs: Sequence[RunRow],
+        queue: str | None = None,
+        *,
+        force: bool = False,
+        priority: int | None = None,
+    ) -> list[str]:
+        """Have workers go on with runs; return the queue of each."""
+        queues: list[str] = []
+        for start in range(0, len(runs), _AT_ONCE):
+            some = runs[start : start + _AT_ONCE]
+            with self._db.explained("written"):
+                found = self._workers.next_segments([run.id for run in some], queue, priority)
+                client, engine = self._connected()
+                with engine.begin() as connection:
+                    for run in some:
+                        segment = found[run.id]
+                        client.enqueue_in_transaction(
+                            connection,
+                            {
+                                "workflow_name": SEGMENT,
+                                "queue_name": segment.queue,
+                                "workflow_id": f"{run.id}-{segment.number}",
+                                "app_version": version_of(run),
+                                "priority": segment.priority,
+                            },
+                            run.id,
+                            force,
+                        )
+                        queues.append(segment.queue)
+        return queues
 
     def adopt(self, run_id: str, queue: str) -> None:
         """Note that a run belongs to a queue, without putting it there."""
         with self._db.explained("written"):
-            self._workers.next_segment(run_id, queue, None)
+            self._workers.next_segments([run_id], queue, None)
 
     def must_have_room(self, queue: str) -> None:
         """Raise QueueFull if as many runs wait on a queue as its workers allow."""
@@ -118,17 +143,17 @@ class Queue:
         row = self._db.execute("SELECT to_regclass('dbos.workflow_status')").fetchone()
         return bool(row and row[0] is not None)
 
-    def _engine(self) -> DBOSClient:
-        if self._client is None:
+    def _connected(self) -> tuple[DBOSClient, sqlalchemy.Engine]:
+        if self._client is None or self._engine is None:
             if not self._has_engine():
                 migrate_engine(self._db)
             # A command needs no more, and opens none before it puts something on a queue.
             url = sqlalchemy.make_url(self._db.location).set(drivername="postgresql+psycopg")
-            engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=1)
+            self._engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=1)
             self._client = DBOSClient(
-                system_database_engine=engine,
+                system_database_engine=self._engine,
                 application_name=APPLICATION,
                 lazy=True,
                 retry_connection_errors=False,
             )
-        return self._client
+        return self._client, self._engine

@@ -31,9 +31,11 @@ from runtrue.scale.queue import Queue
 from runtrue.scale.worker_table import WorkerTable
 from runtrue.telemetry import meter
 
-#: Seconds between two beats, between two looks at a queue, and between two tries to reach the
-#: database when it is away.
-_BEAT, _POLL, _AGAIN = 1.0, 0.1, 0.5
+#: Seconds between two beats, and between two tries to reach the database when it is away.
+_BEAT, _AGAIN = 1.0, 0.5
+#: Seconds between two looks of a worker at its queue, at least, and how often in a second all of
+#: its workers look together, at most.
+_POLL, _POLLS = 0.05, 500
 #: Seconds between two looks for runs that should be on a queue and are not.
 _FORGOTTEN = 10.0
 #: The name of the lock that a worker holds while it frees the runs of others.
@@ -111,6 +113,7 @@ class Worker:
                     version_name(),
                     self._limits.waiting,
                 )
+                workers = table.count_working(self._queue)
         finally:
             db.close()
         config: DBOSConfig = {
@@ -138,7 +141,7 @@ class Worker:
             worker_concurrency=self._limits.each,
             global_concurrency=self._limits.all,
             limiter={"limit": rate[0], "period": rate[1]} if rate else None,
-            polling_interval_sec=_POLL,
+            polling_interval_sec=max(_POLL, workers / _POLLS),
             on_conflict="always_update",
         )
         beats = threading.Thread(target=self._beat_until_ended, daemon=True)

@@ -27,6 +27,15 @@ class WorkerRow:
     silent: float
 
 
+@dataclass(frozen=True, slots=True)
+class NextSegment:
+    """Where a run is to go on: its queue, the number of the segment, and its priority."""
+
+    queue: str
+    number: int
+    priority: int
+
+
 class WorkerTable:
     """What workers tell each other through the database."""
 
@@ -113,23 +122,33 @@ class WorkerTable:
         row = self._db.execute("SELECT queue FROM queued WHERE run_id = ?", (run_id,)).fetchone()
         return None if row is None else str(row[0])
 
-    def next_segment(
-        self, run_id: str, queue: str | None, priority: int | None
-    ) -> tuple[str, int, int]:
-        """Note that a run is put on its queue again.
+    def next_segments(
+        self, runs: Sequence[str], queue: str | None, priority: int | None
+    ) -> dict[str, NextSegment]:
+        """Note that runs are put on their queue again, by their ids.
 
-        Return that, the number of the segment, and the priority: as before, unless they are given.
+        Queue and priority are as before, unless they are given.
         """
-        row = self._db.execute(
+        rows = self._db.execute(
             "INSERT INTO queued (run_id, queue, segment, priority) "
-            "VALUES (:run, coalesce(:queue, 'default'), 1, coalesce(:priority, 100)) "
+            "SELECT run, coalesce(:queue, 'default'), 1, coalesce(:priority, 100) "
+            "FROM unnest(CAST(:runs AS TEXT[])) AS run "
             "ON CONFLICT (run_id) DO UPDATE SET segment = queued.segment + 1, "
             "queue = coalesce(CAST(:queue AS TEXT), queued.queue), "
             "priority = coalesce(CAST(:priority AS INTEGER), queued.priority) "
-            "RETURNING queue, segment, priority",
-            {"run": run_id, "queue": queue, "priority": priority},
+            "RETURNING run_id, queue, segment, priority",
+            {"runs": list(runs), "queue": queue, "priority": priority},
+        ).fetchall()
+        return {run_id: NextSegment(*rest) for run_id, *rest in rows}
+
+    def count_working(self, queue: str) -> int:
+        """Return how many workers of a queue are at work."""
+        row = self._db.execute(
+            "SELECT count(*) FROM workers WHERE queue = ? AND state = 'working' "
+            f"AND beat_at > {_NOW} - ?",
+            (queue, SILENCE),
         ).fetchone()
-        return str(row[0]), int(row[1]), int(row[2])
+        return int(row[0])
 
     def has_due_schedule(self) -> bool:
         """True if the tick of a schedule has come."""
