@@ -47,24 +47,4 @@ if TYPE_CHECKING:
     from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
     from runtrue.loop import CodeType
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "analyst": "cause_in_words strategy_for",
-        "apply_hunks": "AppliedHunks apply_hunks",
-        "apply_patch": "apply_patch",
-        "calibration": "CalibrationGroup JudgedFix calibration_of",
-        "context": "CodeState",
-        "events": "BeforeStarted GenerationFailed GenerationFinished GenerationStarted Recalled",
-        "gate": "PATIENCE judged lets_go may_matter signs_of",
-        "generate": "mentions",
-        "loop": "new_run prepare_run question_of request_of sandbox_of_run start_run",
-        "metrics": "Facts Metric Period metrics_of periods_of",
-        "record": "Record RecordPhase Status schema",
-        "report": "AttemptReport CodeReport FixReport VerdictReport report_of",
-        "request": "Apply CodeRequest Kind plan_code plan_fix plan_gate",
-        "run_code_loop": "run_code_loop",
-        "task": "AgentType CodeTask Iteration Stop plan_task",
-        "=runtrue.loop": "CodeType",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from runtrue.scale.worker import QueueLimits, Worker
     from runtrue.scale.worker_table import WorkerRow, WorkerTable
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "engine": "migrate_engine",
-        "file_table": "FileTable SharedDirectory",
-        "queue": "Queue",
-        "worker": "QueueLimits Worker",
-        "worker_table": "WorkerRow WorkerTable",
-    },
-)
+__all__ = lazy_exports(__name__)
