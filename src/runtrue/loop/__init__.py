@@ -19,7 +19,17 @@ if TYPE_CHECKING:
         replacements,
         unified_diff,
     )
-    from runtrue.loop.analysis import Analysis
+    from runtrue.loop.attempt import (
+        Analysis,
+        Attempt,
+        Confidence,
+        Fix,
+        FixPart,
+        Hunk,
+        Reason,
+        Rejection,
+        Skip,
+    )
     from runtrue.loop.bounds import Bounds, as_pattern, matches
     from runtrue.loop.cause import (
         COVERAGE_UNMET,
@@ -43,7 +53,6 @@ if TYPE_CHECKING:
         may_be_one_of,
         merge_reruns,
     )
-    from runtrue.loop.confidence import Confidence
     from runtrue.loop.deadline import TIME_IS_UP, in_time
     from runtrue.loop.decide import Action, Decision, Why, decide, is_yes, what_is_spent
     from runtrue.loop.edit import (
@@ -79,20 +88,7 @@ if TYPE_CHECKING:
         answer_of,
         take_back,
     )
-    from runtrue.loop.history import (
-        COUNTED,
-        Answer,
-        Attempt,
-        Fix,
-        FixPart,
-        History,
-        Hunk,
-        Reason,
-        Rejection,
-        Revision,
-        Skip,
-        Spent,
-    )
+    from runtrue.loop.history import COUNTED, Answer, History, Revision, Spent
     from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
     from runtrue.loop.notification import CHANNELS, Notification
