@@ -33,15 +33,10 @@ if TYPE_CHECKING:
         sandbox_of_run,
         start_run,
     )
+    from runtrue.code.make_report import report_of
     from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
     from runtrue.code.record import Record, RecordPhase, Status, schema
-    from runtrue.code.report import (
-        AttemptReport,
-        CodeReport,
-        FixReport,
-        VerdictReport,
-        report_of,
-    )
+    from runtrue.code.report import AttemptReport, CodeReport, FixReport, VerdictReport
     from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
     from runtrue.code.run_code_loop import run_code_loop
     from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
