@@ -139,7 +139,7 @@ class Declared(WorkflowNode[Params]):
     Params = Params
     Outputs = Outputs
 
-    async def run(self, params: Params, context: Context) -> Result:
+    async def run(self, params: Any, context: Context) -> Result:
         return Result({"found": [params.needed]})
 
 
