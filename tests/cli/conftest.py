@@ -99,6 +99,18 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path, search=False)
 
 
+@pytest.fixture
+def searching(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    directory = tmp_path / "here"
+    directory.mkdir()
+    return directory
+
+
 MakeProject = Callable[..., Path]
 
 

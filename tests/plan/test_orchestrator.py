@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -34,12 +34,6 @@ from tests.plan.orchestra import (
 WRONG = {"a.py": "no", "b.py": "yes"}
 TESTS = ("tests", wants("tests", a="yes"))
 LINT = ("lint", wants("lint", b="yes"))
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "journal.db") as journal:
-        yield journal
 
 
 def actor(*edits: Edit) -> Callable[[MemorySandbox], list[MemoryFixer]]:
