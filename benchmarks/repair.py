@@ -195,6 +195,23 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
             and bool(passed_before)
             and not passes(project, passed_before)
         )
+    return outcome_of(
+        item, held_back, report, seconds, proposed, plausible, fixed, regressed, program=left
+    )
+
+
+def outcome_of(
+    item: Item,
+    held_back: str | None,
+    report: dict[str, Any] | None,
+    seconds: float,
+    proposed: bool,
+    plausible: bool,
+    fixed: bool,
+    regressed: bool,
+    program: str,
+) -> Outcome:
+    """What came of an item, whose report is None if the tool did not end in time."""
     return Outcome(
         id=item.id,
         category=item.category,
@@ -210,7 +227,7 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
         seconds=seconds,
         timed_out=report is None,
         search=list(said_by_search(report)),
-        program=left,
+        program=program,
     )
 
 
@@ -254,9 +271,13 @@ def take_proposal(project: Path, report: dict[str, Any]) -> bool:
 
 def passes(project: Path, names: Iterable[str] | None = None) -> bool:
     which = [] if names is None else [f"test_solution.py::{name}" for name in names]
+    return succeeds([*JUDGE, *which], project)
+
+
+def succeeds(command: list[str], project: Path) -> bool:
     try:
         done = subprocess.run(
-            [*JUDGE, *which],
+            command,
             cwd=project,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.repair import TEST_LIMIT, Item, Outcome, run_tool, said_by_search, take_proposal
+from benchmarks.repair import Item, Outcome, outcome_of, run_tool, succeeds, take_proposal
 
 HERE = Path(__file__).parent
 MODULES = HERE.parent / "tests" / "runners" / "node_modules"
@@ -131,20 +131,7 @@ def write(item: Program, project: Path, names: Collection[str] | None) -> None:
 
 
 def passes(project: Path) -> bool:
-    command = ["npm", "test", "--silent"]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=project,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=TEST_LIMIT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    return succeeds(["npm", "test", "--silent"], project)
 
 
 def repair(item: Item, held_back: str | None = None) -> Outcome:
@@ -175,20 +162,6 @@ def repair(item: Item, held_back: str | None = None) -> Outcome:
             plausible = held_back is not None and passes(project)
             write(item, project, [name for name in names if name not in item.failing])
         regressed = not fixed and left != item.buggy and not passes(project)
-    return Outcome(
-        id=item.id,
-        category=item.category,
-        symptom=item.symptom,
-        group=item.group,
-        held_back=held_back,
-        plausible=plausible,
-        fixed=fixed,
-        claimed=report is not None and report.get("status") == "passed",
-        proposed=proposed,
-        confidence=(report or {}).get("confidence"),
-        regressed=regressed,
-        seconds=seconds,
-        timed_out=report is None,
-        search=list(said_by_search(report)),
-        program=left,
+    return outcome_of(
+        item, held_back, report, seconds, proposed, plausible, fixed, regressed, program=left
     )

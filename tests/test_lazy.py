@@ -30,7 +30,7 @@ def _for_types(init: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("init", LAZY, ids=_dotted)
-def test_the_table_of_exports_says_what_the_imports_for_types_say(init: Path) -> None:
+def test_a_package_exports_what_it_imports_for_types(init: Path) -> None:
     package = importlib.import_module(_dotted(init))
     assert package._exports == _for_types(init)
     assert package.__all__ == sorted(package._exports)

@@ -29,12 +29,4 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "cli.functions": (
-            "do do_async fix fix_async gate gate_async plan plan_async run run_async"
-        ),
-        "cli.run_handle": "RunHandle",
-    },
-)
+__all__ = lazy_exports(__name__)

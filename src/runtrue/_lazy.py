@@ -6,10 +6,17 @@ A command then imports what it uses, and not all that its packages have to offer
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import ResourceLoader
+
+_IMPORT = re.compile(r"^    from (runtrue\.[\w.]+) import (?:\(([^)]*)\)|(.+))$", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 
 
 class _LazyPackage(ModuleType):
@@ -34,19 +41,19 @@ class _LazyPackage(ModuleType):
         return sorted({*super().__dir__(), *self._exports})
 
 
-def lazy_exports(package: str, modules: Mapping[str, str]) -> list[str]:
-    """Let a package export names by module, and return them for `__all__`.
+def lazy_exports(package: str) -> list[str]:
+    """Let a package export what it imports under `TYPE_CHECKING`; return the names for `__all__`.
 
-    `modules` has the names, separated by spaces, of each module of the package; one of another
-    package is written whole, behind an equals sign. The same is imported under `TYPE_CHECKING`,
-    for those who read types; a test compares the two.
+    Those imports are read as text, since none of them may happen before somebody asks for a name.
     """
-    exports = {
-        name: module[1:] if module.startswith("=") else f"{package}.{module}"
-        for module, names in modules.items()
-        for name in names.split()
-    }
     this = sys.modules[package]
+    loader = cast("ResourceLoader", this.__loader__)
+    text = loader.get_data(str(this.__file__)).decode()
+    exports = {
+        name: module
+        for module, several, one in _IMPORT.findall(text)
+        for name in _NAME.findall(several or one)
+    }
     this.__class__ = _LazyPackage
     this.__dict__["_exports"] = exports
     return sorted(exports)

@@ -97,6 +97,14 @@ def plain(text: str) -> Address:
     return address.ipv4_mapped or IPv6Address(int(address))
 
 
+def is_loopback(host: str) -> bool:
+    """True if a name or an address leads to this machine, and is known to without asking."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def kind_of(address: Address) -> AddressType | None:
     """Return the type of an address by itself; None for a public one."""
     for network, kind in _TYPES[address.version]:

@@ -24,6 +24,13 @@ def write_atomically(file: Path, content: bytes, *, mode: int = 0o600) -> None:
         raise
 
 
+def usual_mode() -> int:
+    """Return the mode of a file that a program of the user's makes without asking for one."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
 def private_directory(directory: Path) -> None:
     """Make a directory, and those around it that are missing, for the user alone."""
     for missing in reversed([one for one in (directory, *directory.parents) if not one.exists()]):

@@ -47,6 +47,16 @@ def visible_json(text: str) -> str:
     )
 
 
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters; one that is cut ends with `…`."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a text on one line, with single blanks, of at most so many characters."""
+    return cut(" ".join(text.split()), most)
+
+
 def hidden_characters(text: str) -> tuple[str, ...]:
     """Return the names of the characters in a text that its reader would not see, each once.
 

@@ -1,4 +1,4 @@
-"""Settings files of a project, TOML, JSON or INI, read without regard to who wrote them."""
+"""Settings and other files of a project, read without regard to who wrote them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ def read_settings(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, configparser.Error):
         return {}
     return {name: dict(parser[name]) for name in parser.sections()}
+
+
+def lenient_text(file: Path) -> str:
+    """Return a file's text, with what is no UTF-8 replaced; empty if it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def subtable(table: Any, *keys: str) -> dict[str, Any]:

@@ -106,6 +106,18 @@ def collector() -> Iterator[Collector]:
         yield collector
 
 
+@pytest.fixture
+def searching(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    directory = tmp_path / "here"
+    directory.mkdir()
+    return directory
+
+
 MakeProject = Callable[..., Path]
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
 
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.test_terminal import Terminal
@@ -36,11 +33,6 @@ SHIPPING = {
             assert shipping(50) == 0
     """,
 }
-
-
-@pytest.fixture
-def searching(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def test_another_edit_is_chosen_by_what_it_gives(

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import pytest
 from tests.cli.conftest import Machine, MakeProject
 from tests.cli.test_code import TAKE_THE_BUG
 from tests.code.support import EMPTY, MENDED, PYTEST, RIGHT, TAX, TESTS, Agent, triggers, valid
+from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
 ITEMS = (
     "original_code",
@@ -228,31 +226,6 @@ def test_the_loop_goes_on_with_what_is_only_flagged(
     assert (report["flags"], report["escalations"]) == (["unknown_error_type"], [])
 
 
-@contextmanager
-def webhook(status: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """An incoming webhook on loopback: its address, and what it was sent."""
-    sent: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            sent.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(status)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/services/T0/B0/s3cret", sent
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 SLACK = '[escalation.notification]\nchannel = "slack"\ntemplate = "$condition of $run_id: $why"\n'
 
 
@@ -264,14 +237,14 @@ def test_slack_is_told_and_a_webhook_that_fails_loses_nothing(
 ) -> None:
     rules = triggers(("max_attempts_reached", "human_review")) + SLACK
     trouble = TROUBLES["max_attempts_reached"]
-    with webhook(status) as (url, sent):
-        env = {"RUNTRUE_SLACK_WEBHOOK": url}
+    with ScriptedServer(response(status=f"{status} said")) as webhook:
+        env = {"RUNTRUE_SLACK_WEBHOOK": f"{webhook.url}/services/T0/B0/s3cret"}
         code, report, _, err = run(trouble, rules, machine, make_project, tmp_path, env)
     assert code == 3
     (notice,) = report["notices"]
     assert (notice["channel"], notice["delivered"]) == ("slack", delivered)
-    (message,) = sent
-    assert message["text"].startswith(
+    (sent,) = webhook.received
+    assert json.loads(sent.body)["text"].startswith(
         f"max_attempts_reached of {report['run_id']}: After 1 attempt"
     )
     assert Path(notice["report"]).is_file()

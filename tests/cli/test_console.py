@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import runtrue
-from runtrue.foreign_text import hidden_characters, visible, visible_json, visible_name
+from runtrue.foreign_text import hidden_characters, one_line, visible, visible_json, visible_name
 
 PACKAGE = Path(runtrue.__file__).parent
 MODULES = [file for file in sorted((PACKAGE / "cli").rglob("*.py")) if file.name != "console.py"]
@@ -83,6 +83,11 @@ def test_json_means_the_same_with_its_hidden_characters_escaped(text: str) -> No
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert visible(text) == text
     assert hidden_characters(text) == ()
+
+
+@pytest.mark.parametrize(("most", "shown"), [(9, "a b c d e"), (8, "a b c d…"), (1, "…")])
+def test_a_line_that_is_cut_is_as_long_as_it_may_be_and_says_so(most: int, shown: str) -> None:
+    assert one_line(" a b\n\tc  d e", most) == shown
 
 
 def test_hidden_characters_are_named() -> None:

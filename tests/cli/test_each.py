@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import threading
 import time
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from tests.cli.conftest import LINT_ONLY, Machine, MakeProject, content, write
+from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
 WORKFLOW = """
 name: greet
@@ -210,32 +208,15 @@ def test_options_that_make_no_sense_together_are_refused(machine: Machine, here:
         assert said in done.err
 
 
-class _Asked(BaseHTTPRequestHandler):
-    tokens: ClassVar[list[str | None]] = []
-
-    def do_GET(self) -> None:
-        self.tokens.append(self.headers["Authorization"])
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_secrets_of_rows_reach_their_runs_and_no_record(machine: Machine, here: Path) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Asked)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/"
-    call = f"{{id: call, type: http, params: {{url: '{url}', auth_token: '${{key}}'}}}}"
-    (here / "secret.yaml").write_text(f"inputs: {{key: {{}}, n: {{}}}}\nnodes:\n  - {call}\n")
-    (here / "secrets.csv").write_text("key,n\nhush-hush-hush,1\nquiet-as-a-mouse,2\n")
-    try:
+    with ScriptedServer(response()) as server:
+        call = f"{{id: call, type: http, params: {{url: '{server.url}', auth_token: '${{key}}'}}}}"
+        (here / "secret.yaml").write_text(f"inputs: {{key: {{}}, n: {{}}}}\nnodes:\n  - {call}\n")
+        (here / "secrets.csv").write_text("key,n\nhush-hush-hush,1\nquiet-as-a-mouse,2\n")
         done = machine.runtrue("run", "secret.yaml", "--each", "secrets.csv", cwd=here)
-    finally:
-        server.shutdown()
-        server.server_close()
     assert done.code == 0, done.said
-    assert sorted(map(str, _Asked.tokens)) == ["Bearer hush-hush-hush", "Bearer quiet-as-a-mouse"]
+    tokens = sorted(received.headers["authorization"] for received in server.received)
+    assert tokens == ["Bearer hush-hush-hush", "Bearer quiet-as-a-mouse"]
     assert {json.loads(line)["label"] for line in done.out.splitlines()} == {"n=1", "n=2"}
     assert "hush" not in done.said
     found = [path for path in (machine.home / ".runtrue").rglob("*") if path.is_file()]

@@ -32,13 +32,6 @@ def stdio(server: StdioServer, *args: str) -> dict[str, Any]:
     return {"command": server.command, "args": [*server.args, *args], "read": [own]}
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    directory = tmp_path / "here"
-    directory.mkdir()
-    return directory
-
-
 def test_a_server_is_added_asked_used_and_removed(machine: Machine, here: Path) -> None:
     nobody = machine.runtrue("mcp", "list")
     assert "add one with `runtrue mcp add NAME COMMAND`" in nobody.out

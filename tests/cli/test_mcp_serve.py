@@ -18,35 +18,12 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestFormParams, ElicitResult, TextContent
 
 from tests.cli.conftest import Machine, MakeProject, write
+from tests.cli.test_ask_by_example import SHIPPING
 
 #: More than anything takes that ends at all.
 LIMIT = 300.0
 
-UNSURE = {
-    # Every fix is put to a person.
-    "runtrue.toml": """
-        [policy]
-        confidence_floor = 1.0
-        [fixers.search]
-        seconds = 60
-        candidates = 40
-    """,
-    "shipping.py": """
-        def shipping(total):
-            return 0 if total > 50 else 4
-    """,
-    "test_shipping.py": """
-        from shipping import shipping
-
-
-        def test_small_orders_pay():
-            assert shipping(12) == 4
-
-
-        def test_free_from_fifty():
-            assert shipping(50) == 0
-    """,
-}
+UNSURE = {**SHIPPING, "runtrue.toml": SHIPPING["runtrue.toml"].replace("150", "40")}
 
 
 class Person:
@@ -81,11 +58,6 @@ def serve(
             await asyncio.wait_for(use(opened), LIMIT)
 
     asyncio.run(session())
-
-
-@pytest.fixture
-def searching(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def said(result: Any) -> str:

@@ -80,13 +80,6 @@ INVALID = {
 }
 
 
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    directory = tmp_path / "here"
-    directory.mkdir()
-    return directory
-
-
 # -- inputs -------------------------------------------------------------------------------------
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from tests.cli.conftest import Done, Machine, MakeProject
 
 #: Two percent were meant, for gold alone: no small edit of one line says so.
@@ -36,11 +32,6 @@ LOOKS = """
         for net in (10, 20, 30):
             assert len(label(net, "gold")) == 6
 """
-
-
-@pytest.fixture
-def searching(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
 
 
 def signs_of(done: Done) -> dict[str, float]:

@@ -11,8 +11,6 @@ at the operating system or at the network: the modules in ENDS are where it ends
 
 from __future__ import annotations
 
-import http.server
-import json
 import os
 import sys
 import tempfile
@@ -31,6 +29,7 @@ import pytest
 import runtrue
 from runtrue.cli.main import cli
 from tests.plan.driving import make_project
+from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
 from .pages import DOCS
 
@@ -127,29 +126,6 @@ class MainPath:
 # -- one small, real run of each command --------------------------------------------------------
 
 
-class _User(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = json.dumps({"login": "ada"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@contextmanager
-def _server() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _User) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/user"
-        finally:
-            server.shutdown()
-
-
 def _runtrue(*words: str) -> None:
     with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
         code = cli.main(list(words), standalone_mode=False, prog_name="runtrue")
@@ -167,8 +143,9 @@ def _fix(path: MainPath, directory: Path) -> None:
 
 
 def _do(path: MainPath, directory: Path) -> None:
-    with _server() as url, path.collected():
-        _runtrue("do", f"fetch {url} and extract login")
+    user = response('{"login": "ada"}', "Content-Type: application/json")
+    with ScriptedServer(user) as server, path.collected():
+        _runtrue("do", f"fetch {server.url}/user and extract login")
 
 
 _PLAN = """

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ from tests.plan.orchestra import (
     AUTO,
     POLICY,
     MemoryStrategist,
+    Orchestra,
     fail,
     orchestra,
     same,
@@ -32,12 +34,6 @@ from tests.plan.orchestra import (
 WRONG = {"a.py": "no", "b.py": "yes"}
 TESTS = ("tests", wants("tests", a="yes"))
 LINT = ("lint", wants("lint", b="yes"))
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "journal.db") as journal:
-        yield journal
 
 
 def actor(*edits: Edit) -> Callable[[MemorySandbox], list[MemoryFixer]]:
@@ -157,10 +153,16 @@ class TestBounds:
     BOUNDS = Bounds(paths=("a.py",))
     OUTSIDE = staticmethod(write(a="yes", model="too"))
 
+    @classmethod
+    def orchestra(cls, journal: Journal, *edits: Edit, **given: Any) -> Orchestra:
+        """A plan whose edit, if no others are given, goes beyond its bounds."""
+        given = {"bounds": cls.BOUNDS, **given}
+        return orchestra(journal, WRONG, TESTS, edits=actor(*(edits or (cls.OUTSIDE,))), **given)
+
     def test_a_change_outside_of_the_bounds_is_not_kept_and_its_paths_are_told(
         self, journal: Journal
     ) -> None:
-        loop = orchestra(journal, WRONG, TESTS, edits=actor(self.OUTSIDE), bounds=self.BOUNDS)
+        loop = self.orchestra(journal)
         assert loop.question()["why"] == Why.OUT_OF_BOUNDS
         assert loop.sandbox.files == WRONG
 
@@ -168,15 +170,7 @@ class TestBounds:
         self, journal: Journal
     ) -> None:
         strategist = MemoryStrategist([widen])
-        loop = orchestra(
-            journal,
-            WRONG,
-            TESTS,
-            edits=actor(self.OUTSIDE),
-            bounds=self.BOUNDS,
-            policy=AUTO,
-            strategist=strategist,
-        )
+        loop = self.orchestra(journal, policy=AUTO, strategist=strategist)
         plan = loop.drive()
         (task,) = strategist.tasks
         assert task.needed == ("model.py",)
@@ -188,14 +182,14 @@ class TestBounds:
     def test_without_automatic_revision_a_person_is_asked_and_then_it_is_revised(
         self, journal: Journal
     ) -> None:
-        loop = orchestra(journal, WRONG, TESTS, edits=actor(self.OUTSIDE), bounds=self.BOUNDS)
+        loop = self.orchestra(journal)
         loop.question()
         loop.answer({"text": "yes"})
         plan = loop.drive()
         assert loop.sandbox.kept[plan.candidate]["model.py"] == "too"
 
     def test_what_a_person_allows_is_allowed_whatever_they_say(self, journal: Journal) -> None:
-        loop = orchestra(journal, WRONG, TESTS, edits=actor(self.OUTSIDE), bounds=self.BOUNDS)
+        loop = self.orchestra(journal)
         loop.question()
         loop.answer({"text": "go on", "allow": ["model.py"]})
         assert loop.drive().progress.states == {"s1": StepState.DONE}
@@ -205,15 +199,8 @@ class TestBounds:
     def test_what_a_person_does_not_allow_stays_out(
         self, said: str, policy: Policy, journal: Journal
     ) -> None:
-        loop = orchestra(
-            journal,
-            WRONG,
-            TESTS,
-            edits=actor(self.OUTSIDE),
-            bounds=self.BOUNDS,
-            policy=replace(policy, unasked=False),
-            strategist=MemoryStrategist([fail]),
-        )
+        policy, strategist = replace(policy, unasked=False), MemoryStrategist([fail])
+        loop = self.orchestra(journal, policy=policy, strategist=strategist)
         loop.question()
         loop.answer({"text": said})
         for _ in range(4):
@@ -222,8 +209,7 @@ class TestBounds:
             loop.answer({"text": said})
 
     def test_what_is_allowed_holds_for_fixes_as_well(self, journal: Journal) -> None:
-        edits = [*wrongly()[:3], self.OUTSIDE]
-        loop = orchestra(journal, WRONG, TESTS, edits=actor(*edits), bounds=self.BOUNDS)
+        loop = self.orchestra(journal, *wrongly()[:3], self.OUTSIDE)
         assert loop.question()["why"] == Why.ATTEMPTS_SPENT
         loop.answer({"text": "change the model", "allow": ["model.py"]})
         assert loop.drive().progress.states == {"s1": StepState.DONE}
@@ -231,21 +217,13 @@ class TestBounds:
     def test_what_a_machine_makes_of_what_a_person_said_is_approved_first(
         self, journal: Journal
     ) -> None:
-        loop = orchestra(
-            journal,
-            WRONG,
-            TESTS,
-            edits=actor(self.OUTSIDE),
-            bounds=self.BOUNDS,
-            strategist=MemoryStrategist([widen]),
-        )
+        loop = self.orchestra(journal, strategist=MemoryStrategist([widen]))
         loop.question()
         loop.answer({"text": "do something about it"})
         assert loop.question()["approve"] == "revision"
 
     def test_limits_hold_for_fixes_as_well(self, journal: Journal) -> None:
-        bounds = Bounds(max_files=1)
-        loop = orchestra(journal, WRONG, TESTS, edits=actor(self.OUTSIDE), bounds=bounds)
+        loop = self.orchestra(journal, bounds=Bounds(max_files=1))
         assert loop.question()["why"] == Why.OUT_OF_BOUNDS
         assert loop.sandbox.files == WRONG
 
@@ -272,32 +250,16 @@ class TestRevision:
         ]
 
     def test_a_revision_that_needs_approval_pauses_the_plan(self, journal: Journal) -> None:
-        loop = orchestra(
-            journal,
-            WRONG,
-            TESTS,
-            edits=actor(TestBounds.OUTSIDE),
-            bounds=TestBounds.BOUNDS,
-            policy=AUTO,
-            strategist=MemoryStrategist([widen]),
-            approves=True,
-        )
+        strategist = MemoryStrategist([widen])
+        loop = TestBounds.orchestra(journal, policy=AUTO, strategist=strategist, approves=True)
         assert loop.question()["approve"] == "revision"
         assert [told["why"] for told in loop.told("escalated")] == ["revision"]
         loop.answer("yes")
         assert loop.drive().progress.states == {"s1": StepState.DONE}
 
     def test_a_revision_that_is_not_approved_is_not_taken(self, journal: Journal) -> None:
-        loop = orchestra(
-            journal,
-            WRONG,
-            TESTS,
-            edits=actor(TestBounds.OUTSIDE),
-            bounds=TestBounds.BOUNDS,
-            policy=AUTO,
-            strategist=MemoryStrategist([widen]),
-            approves=True,
-        )
+        strategist = MemoryStrategist([widen])
+        loop = TestBounds.orchestra(journal, policy=AUTO, strategist=strategist, approves=True)
         loop.question()
         loop.answer({"text": "no"})
         assert loop.question()["why"] == Why.OUT_OF_BOUNDS

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +9,6 @@ import pytest
 from runtrue.flow import Journal, Owner, RunState
 from runtrue.loop import EXPIRED
 from runtrue.plan import Wanted, expire, wanted_by
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    with Journal(tmp_path / "journal.db") as journal:
-        yield journal
 
 
 def parked(journal: Journal, question: dict[str, Any], *, within: float) -> str:

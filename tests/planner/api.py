@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
+from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
 #: In the shape of a well-known API's users.
 TORVALDS = {
@@ -94,41 +94,18 @@ class Api:
 def running_api() -> Iterator[Api]:
     api = Api()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(received: Received) -> bytes:
+        body: Any = received.body
+        with contextlib.suppress(ValueError):
+            body = json.loads(body)
+        method, target = received.line.split(" ")[:2]
+        reply = api.answer(Asked(method, urlsplit(target).path, body, received.headers))
+        kind = f"Content-Type: {reply.content_type}"
+        return response(reply.content, kind, status=f"{reply.status} said")
 
-        def _any(self) -> None:
-            length = int(self.headers.get("content-length") or 0)
-            raw = self.rfile.read(length)
-            with contextlib.suppress(ValueError):
-                raw = json.loads(raw)
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            path = urlsplit(self.path).path
-            reply = api.answer(Asked(self.command, path, raw, headers))
-            content = reply.content
-            self.send_response(reply.status)
-            self.send_header("content-type", reply.content_type)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            with contextlib.suppress(OSError):
-                self.wfile.write(content)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    api.address = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with ScriptedServer(answer) as server:
+        api.address = server.url
         yield api
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture(name="api")

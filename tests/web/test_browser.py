@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from tests.web.browser import (
     go,
     is_installed,
     served,
-    started_browser,
     visit,
 )
 from tests.web.every_page import OPEN_ALL, fill, record_runs
@@ -48,17 +46,6 @@ BROKEN = {
             assert total([]) == 0
     """,
 }
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with started_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path, search=False)
 
 
 def state_of(page: Page, word: str) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -17,7 +14,6 @@ from tests.web.browser import (
     go,
     is_installed,
     served,
-    started_browser,
     visit,
 )
 from tests.web.test_browser import state_of
@@ -29,17 +25,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 MADE = {"data": {"login": "octo", "blurb": "eight arms", "nr": 17, "code": "AB"}}
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with started_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path, search=False)
 
 
 @pytest.fixture

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,6 +21,7 @@ from tests.web.browser import (
     visit,
 )
 from tests.web.site import passed, waiting
+from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
 pytestmark = pytest.mark.skipif(
     not is_installed(), reason="there is no chromium: run scripts/setup-browser"
@@ -46,29 +44,6 @@ def machine(tmp_path: Path) -> Machine:
     return machine
 
 
-@contextmanager
-def _other_site(page: str) -> Iterator[str]:
-    """A site of somebody else on this machine."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(page.encode())
-
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://evil.example:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_another_site_can_neither_answer_nor_read_nor_frame(
     chromium: Browser, machine: Machine
 ) -> None:
@@ -87,8 +62,8 @@ def test_another_site_can_neither_answer_nor_read_nor_frame(
             <input name=seq value=0><input name=choice value=yes></form>
             <iframe src="{own}/"></iframe>
         """
-        with _other_site(hostile) as site:
-            page.goto(site)
+        with ScriptedServer(response(hostile, "Content-Type: text/html")) as site:
+            page.goto(f"http://evil.example:{site.port}/")
             said = page.evaluate(
                 "u => fetch(u, {credentials: 'include'}).then(() => 'read', () => 'refused')", own
             )

@@ -6,9 +6,7 @@ import base64
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import msgspec
@@ -17,6 +15,7 @@ import pytest
 from runtrue.flow.codec import encoded_result, unpacked
 from runtrue.workflow.nodes.http_response import read_body
 from tests.cli.conftest import Machine
+from tests.workflow.nodes.scripted_server import Received, ScriptedServer, response
 
 SIZE = 40_000_000
 LINE = b"the quick brown fox jumps over the lazy dog\n"
@@ -35,24 +34,12 @@ print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            kind, body = BODIES[self.path]
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(asked: Received) -> bytes:
+        kind, body = BODIES[asked.path]
+        return response(body, f"Content-Type: {kind}")
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{httpd.server_address[1]}"
-        httpd.shutdown()
-        thread.join()
+    with ScriptedServer(answer) as server:
+        yield server.url
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, peaks are counted otherwise")

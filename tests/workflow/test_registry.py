@@ -13,7 +13,8 @@ from msgspec import Meta
 
 from runtrue.errors import RuntimeValidationError, UsageError
 from runtrue.home import Home
-from runtrue.workflow import Registry, WorkflowNode, describe_type
+from runtrue.workflow import Registry, Result, WorkflowNode, describe_type
+from runtrue.workflow.context import Context
 from runtrue.workflow.mcp import ToolInfo
 from runtrue.workflow.node import Output
 from runtrue.workflow.nodes.mcp import McpNode
@@ -137,6 +138,9 @@ class Declared(WorkflowNode[Params]):
     type = "declared"
     Params = Params
     Outputs = Outputs
+
+    async def run(self, params: Any, context: Context) -> Result:
+        return Result({"found": [params.needed]})
 
 
 def test_an_interface_is_derived_from_the_declarations() -> None:

@@ -31,18 +31,4 @@ if TYPE_CHECKING:
     from runtrue.checks.reader import Reader, Reading, output_of, trim
     from runtrue.checks.totals import Totals, totals
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "case_info": "CaseInfo load_cases",
-        "check": "CommandCheck find_program reader_of",
-        "coverage": "Coverage FileCoverage Measured lines_with_code load_measured",
-        "detect": "Detected detect_checks may_define_checks own_checks",
-        "framework": "Framework Language framework_of is_linter language_of tool_of",
-        "line": "commands_of files_named is_shell",
-        "locations": "is_installed plain relative",
-        "reach": "reach_of scripts_of",
-        "reader": "Reader Reading output_of trim",
-        "totals": "Totals totals",
-    },
-)
+__all__ = lazy_exports(__name__)

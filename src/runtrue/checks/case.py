@@ -17,6 +17,7 @@ from runtrue.checks.locations import NewFiles, errors_in, locations_in, plain
 from runtrue.checks.reach import Reach
 from runtrue.checks.reader import PreparedCommand, Reader, Reading, RunOptions, output_of, trim
 from runtrue.checks.watch import JudgeWatch
+from runtrue.foreign_text import one_line
 from runtrue.loop import (
     NOTHING_COLLECTED,
     Fault,
@@ -177,7 +178,7 @@ class CaseReader(Reader):
 
     def cases(self, ended: Ended, workplace: Workplace) -> list[CaseResult] | None:
         """Return all cases of the report; None, or any error of reading, if there is no report."""
-        raise NotImplementedError
+        return None
 
     def outside(self, ended: Ended, workplace: Workplace) -> list[Finding]:
         """Return the failures outside of any test: files that could not be loaded or compiled."""
@@ -307,15 +308,10 @@ def _with_values(case: CaseResult) -> str:
     first, line_end, rest = message.partition("\n")
     if case.expected is None or case.actual is None:
         return message
-    wanted, got = (_one_line(plain(value)) for value in (case.expected, case.actual))
+    wanted, got = (one_line(plain(value), _VALUE + 1) for value in (case.expected, case.actual))
     if wanted in first and got in first:
         return message
     return f"{first.rstrip(' :')}: expected {wanted}, got {got}{line_end}{rest}"
-
-
-def _one_line(value: str) -> str:
-    text = " ".join(value.split())
-    return text if len(text) <= _VALUE else f"{text[:_VALUE]}…"
 
 
 def _numbered(cases: Iterable[CaseResult]) -> Iterator[CaseResult]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from runtrue.settings_file import read_settings, subtable
+from runtrue.settings_file import lenient_text, read_settings, subtable
 
 
 def is_declared(module: str, directory: Path) -> bool:
@@ -31,10 +31,7 @@ def _requirements(directory: Path) -> Iterator[str]:
     for holder in (poetry, *subtable(poetry, "group").values()):
         yield from subtable(holder, "dependencies")
     for file in sorted(directory.glob("requirements*.txt")):
-        try:
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-        except OSError:
-            continue
+        lines = lenient_text(file).splitlines()
         yield from (line for line in lines if line.strip() and line[0] not in "#-")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runtrue.checks.locations import files_below, relative
 from runtrue.loop import Workplace
+from runtrue.settings_file import lenient_text
 
 _FUNCTION = re.compile(r"^func (?P<name>(?:Test|Fuzz|Example|Benchmark)\w*)\(", re.MULTILINE)
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
@@ -22,11 +23,7 @@ class Modules:
         below = [file for file in files_below(workplace.directory) if file.name == "go.mod"]
         self._modules = {}
         for file in (*below, *(directory / "go.mod" for directory in inside)):
-            try:
-                module = _MODULE.search(file.read_text(encoding="utf-8", errors="replace"))
-            except OSError:
-                continue
-            if module:
+            if module := _MODULE.search(lenient_text(file)):
                 self._modules[module[1]] = file.parent
         self._tests: dict[Path, dict[str, str]] = {}
 

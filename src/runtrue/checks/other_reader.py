@@ -18,6 +18,7 @@ from runtrue.checks.reader import PreparedCommand, Reader, Reading, RunOptions, 
 from runtrue.checks.tap import Tap, read_tap
 from runtrue.loop import NOTHING_COLLECTED, Fault, Finding, JudgedBy, Outcome, Workplace
 from runtrue.process import Ended
+from runtrue.settings_file import lenient_text
 
 _SUFFIXES = frozenset({".xml", ".tap"})
 #: Options that make a runner print TAP; another reporter that was given before is overridden.
@@ -80,14 +81,14 @@ class OtherReader(CaseReader):
         left = self._new_files.found() if self._new_files else []
         cases = _unittest_cases(self._end.tests, workplace) if self._end else []
         outside: list[Finding] = []
-        texts = [ended.stdout.text, *(_text(file) for file in left if file.suffix == ".tap")]
+        texts = [ended.stdout.text, *(lenient_text(file) for file in left if file.suffix == ".tap")]
         has_assertions = self.reach.tool in ("tap", "tape")
         for text in texts:
             if tap := read_tap(text, workplace, has_assertions=has_assertions):
                 cases += self._with_unfinished(tap, ended, workplace)
                 outside += self._broken_off(tap)
         for file in left:
-            if file.suffix == ".xml" and "<testsuite" in _text(file)[:_HEAD]:
+            if file.suffix == ".xml" and "<testsuite" in lenient_text(file)[:_HEAD]:
                 try:
                     cases += read_junit(file, workplace)
                 except ValueError as error:
@@ -146,10 +147,3 @@ def _unittest_cases(tests: Sequence[dict[str, Any]], workplace: Workplace) -> li
             stack=text,
         )
     return list(found.values())
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

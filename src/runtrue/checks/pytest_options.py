@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runtrue.checks.interpreter import Interpreter
 from runtrue.checks.locations import files_below
-from runtrue.settings_file import read_settings, subtable
+from runtrue.settings_file import lenient_text, read_settings, subtable
 
 #: Options that only show or store something, or stop early, or need a person: never kept.
 _SHOWS = re.compile(
@@ -197,20 +197,13 @@ class PytestOptions:
     def _is_own(self, option: str) -> bool:
         """True if a module of the project's adds an option."""
         for file in files_below(self._directory):
-            text = _text(file) if file.suffix == ".py" else ""
+            text = lenient_text(file) if file.suffix == ".py" else ""
             if "addoption" in text and (f'"{option}"' in text or f"'{option}'" in text):
                 return True
         return False
 
     def _is_there(self, path: str) -> bool:
         return (self._directory / path.partition("::")[0]).exists()
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _glued(word: str) -> bool:

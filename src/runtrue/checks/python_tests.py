@@ -15,6 +15,7 @@ from runtrue.checks.own_command import OwnCommand, own_commands
 from runtrue.checks.pytest_options import PytestOptions
 from runtrue.checks.recipes import recipes_of
 from runtrue.checks.tool_settings import configured
+from runtrue.settings_file import lenient_text
 
 _PYTEST_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 #: By which a directory is a Python project.
@@ -134,10 +135,7 @@ def _is_unittest(file: Path) -> bool:
 
 
 def _has_tests(file: Path) -> bool:
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
+    text = lenient_text(file)
     return re.search(r"^\s*(async )?def test|^class \w*Test|TestCase\)", text, re.M) is not None
 
 
@@ -154,10 +152,7 @@ def _start(tests: list[Path], directory: Path) -> str:
 
 def _django(project: Path, directory: Path) -> OwnCommand | None:
     """Find a Django project: pytest with its plugin where both are set up, else its own command."""
-    try:
-        text = (directory / "manage.py").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
+    text = lenient_text(directory / "manage.py")
     if "django" not in text or configured(
         directory, "pytest", _PYTEST_FILES, ("pytest", "tool:pytest")
     ):

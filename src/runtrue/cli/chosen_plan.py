@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
+from runtrue.cli.chosen_run import completes
 from runtrue.cli.kinds import kind_of
 from runtrue.cli.plan_list import plans_here
 from runtrue.cli.plan_text import print_standing
 from runtrue.cli.run_files import as_seen_here, bring_files, bring_sandbox, send_notes
 from runtrue.cli.runner import after_expiry
-from runtrue.cli.runs import completes
 from runtrue.cli.show import print_json
 from runtrue.errors import PlanError
 from runtrue.flow import Journal, RunRow

@@ -12,6 +12,7 @@ from typing import Any
 
 from runtrue.documents import DocumentError, parse_document
 from runtrue.errors import UsageError
+from runtrue.foreign_text import one_line
 
 _LONGEST_LABEL = 60
 
@@ -49,8 +50,7 @@ def read_lines(file: Path) -> list[str]:
 def label_of(inputs: dict[str, Any]) -> str:
     """Return a short text that a list shows a row by."""
     text = " ".join(f"{name}={value}" for name, value in inputs.items()) or "no inputs"
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…"
+    return one_line(text, _LONGEST_LABEL)
 
 
 def _read(file: Path) -> str:

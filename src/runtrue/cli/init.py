@@ -16,6 +16,7 @@ from runtrue.cli import options
 from runtrue.cli.console import ask_text, confirm, echo
 from runtrue.cli.show import is_terminal
 from runtrue.errors import UsageError
+from runtrue.foreign_text import visible_name
 
 if TYPE_CHECKING:
     from runtrue.checks import Detected
@@ -206,7 +207,7 @@ def _table(found: Detected) -> str:
 
 def _lines(found: Detected) -> Iterator[str]:
     check = found.check
-    because = "".join(one if one.isprintable() else "?" for one in found.because)
+    because = visible_name(found.because)
     where = because.partition(";")[0]
     yield f"[checks.{_key(check.name)}]"
     yield f"# {because}"

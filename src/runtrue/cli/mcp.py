@@ -211,7 +211,7 @@ def serve(roots: tuple[Path, ...], workflows: bool, http: bool, host: str, port:
     import os
     import secrets
 
-    from runtrue.cli.hooks.arranged import own_program
+    from runtrue.cli.hooks.hook_change import own_program
     from runtrue.cli.schema import report_schemas
     from runtrue.mcp_server import Service, serve_http, serve_stdio
 

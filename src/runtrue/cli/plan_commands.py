@@ -10,10 +10,10 @@ import msgspec
 
 from runtrue.cli import options
 from runtrue.cli.chosen_plan import a_plan, any_plan, opened
+from runtrue.cli.chosen_run import end_run
 from runtrue.cli.plan_text import print_head, print_next
 from runtrue.cli.project import find_project, must_be_text
 from runtrue.cli.runner import run_and_show
-from runtrue.cli.runs import end_run
 from runtrue.cli.self_runners import WAITS, agrees_to
 from runtrue.cli.show import print_json
 from runtrue.cli.trust import confirm_trust

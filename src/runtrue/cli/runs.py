@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtrue.cli import options
+from runtrue.cli.chosen_run import (
+    end_run,
+    find_run,
+    of_all_option,
+    project_root,
+    run_id_argument,
+    runs_journal,
+)
 from runtrue.cli.console import echo
 from runtrue.cli.kinds import Shown, is_yes_or_no, kind_of
 from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run_files import bring_files
 from runtrue.cli.runner import after_expiry, as_interrupted, go_on, report_of_run, run_and_show
 from runtrue.cli.show import is_terminal, print_document, print_json, write_patch
-from runtrue.errors import RunError, SandboxError, UnknownRun, UsageError
+from runtrue.errors import SandboxError, UsageError
 from runtrue.flow import Journal, RunRetention, RunRow, RunState
 from runtrue.home import Home
 
@@ -28,27 +32,6 @@ if TYPE_CHECKING:
     from runtrue.cli.kinds import Report
     from runtrue.code import CodeReport
     from runtrue.plan import PlanReport
-
-
-def completes(kind: str | None = None) -> Callable[[Any, Any, str], list[str]]:
-    """Return a completion of the ids of runs, or of those of a kind."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        home = Home.find(Path.cwd())
-        if not home.has_journal:
-            return []
-        with Journal(home.journal) as journal:
-            return [run.id for run in journal.runs(kind=kind) if run.id.startswith(incomplete)]
-
-    return complete
-
-
-_run_id = click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes())
-_of_all = click.option(
-    "--all", "of_all", is_flag=True, help="Without an id: the latest run of any project."
-)
-#: What a project has at its root.
-_ROOT_FILES = (".git", "runtrue.toml", "pyproject.toml", "package.json")
 
 
 @click.group(cls=CommandGroup)
@@ -118,8 +101,8 @@ def list_runs(
 
 
 @runs.command()
-@_run_id
-@_of_all
+@run_id_argument
+@of_all_option
 @options.output
 @click.option(
     "--html",
@@ -134,8 +117,8 @@ def show(
 ) -> int:
     """Show what happened in a run: every attempt, fix, verdict and finding."""
     home = Home.find(Path.cwd())
-    with _journal(home) as journal:
-        run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
+    with runs_journal(home) as journal:
+        run = after_expiry(journal, home, find_run(journal, run_id, of_all=of_all))
         bring_files(journal, home, run)
         report = replace(report_of_run(journal, home, run), driven=run.is_driven)
         question = journal.open_question(run.id)
@@ -170,7 +153,7 @@ def _write_page(page: Path, journal: Journal, run: RunRow, report: Report) -> No
 
 
 @runs.command()
-@_run_id
+@run_id_argument
 @click.option("--answer", help="The answer to what the run asks.")
 @click.option(
     "--set",
@@ -208,7 +191,7 @@ def _write_page(page: Path, journal: Journal, run: RunRow, report: Report) -> No
     metavar="NAME=VALUE",
     help="A secret input of the workflow; it is not stored. Can be repeated.",
 )
-@_of_all
+@of_all_option
 @options.waits
 @options.as_json
 def resume(
@@ -235,8 +218,8 @@ def resume(
     if paths and answer is not None:
         raise UsageError("--set sets fields and --answer answers a question: give one of them")
     home = Home.find(Path.cwd())
-    with _journal(home) as journal:
-        run = after_expiry(journal, home, _find(journal, run_id, of_all=of_all))
+    with runs_journal(home) as journal:
+        run = after_expiry(journal, home, find_run(journal, run_id, of_all=of_all))
         if run.is_over and (answer is not None or paths):
             raise UsageError(
                 f"run {run.id} has ended ({run.state}), so the answer was not used; "
@@ -280,13 +263,13 @@ def _show_again(journal: Journal, home: Home, run: RunRow, *, as_json: bool) -> 
 
 
 @runs.command()
-@_run_id
+@run_id_argument
 @options.as_json
 def diff(run_id: str | None, as_json: bool) -> int:
     """Show the diff of a run, passed or not."""
     home = Home.find(Path.cwd())
-    with _journal(home) as journal:
-        run = _find(journal, run_id)
+    with runs_journal(home) as journal:
+        run = find_run(journal, run_id)
         report = _with_diff(journal, home, run)
     if as_json:
         print_json({"run_id": run.id, "diff": report.diff, "patch": report.patch})
@@ -296,7 +279,7 @@ def diff(run_id: str | None, as_json: bool) -> int:
 
 
 @runs.command()
-@_run_id
+@run_id_argument
 @click.option(
     "--hunk",
     "hunks",
@@ -323,8 +306,8 @@ def apply(
     from runtrue.code import apply_patch
 
     home = Home.find(Path.cwd())
-    with _journal(home) as journal:
-        run = _find(journal, run_id)
+    with runs_journal(home) as journal:
+        run = find_run(journal, run_id)
         report = _with_diff(journal, home, run)
         if run.kind == "plan":
             raise UsageError(f"run {run.id} is a plan: use `runtrue plan apply {run.id}`")
@@ -372,13 +355,13 @@ def _with_diff(journal: Journal, home: Home, run: RunRow) -> CodeReport | PlanRe
 
 
 @runs.command()
-@_run_id
+@run_id_argument
 @options.as_json
 def cancel(run_id: str | None, as_json: bool) -> int:
     """Cancel a run and stop its process. Its sandbox stays."""
     home = Home.find(Path.cwd())
-    with _journal(home) as journal:
-        run = end_run(journal, home, _find(journal, run_id))
+    with runs_journal(home) as journal:
+        run = end_run(journal, home, find_run(journal, run_id))
     if as_json:
         print_json({**_summary(run), "state": RunState.CANCELLED})
     else:
@@ -426,60 +409,6 @@ def prune_runs(keep_days: float, keep_last: int, dry_run: bool, as_json: bool) -
         verb = "would delete" if dry_run else "deleted"
         echo(f"{verb} {len(runs)} runs and {files} of their files, {size / 1e6:.1f} MB")
     return 0
-
-
-def end_run(journal: Journal, home: Home, run: RunRow) -> RunRow:
-    """Cancel a run, stop the process that drives it, and forget what it taught.
-
-    Return the run as it was before.
-    """
-    from runtrue.memory import DebugMemory
-
-    run = journal.cancel(run.id)
-    for child in journal.children(run.id):
-        if not child.is_over:
-            with suppress(RunError):  # it has just ended
-                end_run(journal, home, journal.find(child.run_id))
-    # A child's process drives others, too: what it still writes of this one is refused.
-    is_alone = journal.parent_of(run.id) is None
-    if is_alone and run.owner is not None and run.owner.is_here() and run.is_driven:
-        with suppress(OSError):
-            os.kill(run.owner.pid, signal.SIGTERM)
-    with DebugMemory.of(home, Path.cwd()) as memory:
-        memory.unlearn(run.id)
-    return run
-
-
-def _journal(home: Home) -> Journal:
-    if not home.has_journal:
-        raise UnknownRun(f"there are no runs yet: {home.journal} does not exist")
-    return Journal(home.journal)
-
-
-def _find(journal: Journal, run_id: str | None, *, of_all: bool = False) -> RunRow:
-    if run_id is not None:
-        return journal.find(run_id)
-    root = None if of_all else project_root()
-    if root is not None:
-        if (run := journal.latest_within(root)) is not None:
-            return run
-        raise UnknownRun(
-            f"there are no runs of {root} in {journal.name}; "
-            "pass an id from `runtrue runs list --all`, or --all for the latest of any project"
-        )
-    latest = journal.runs(limit=1, with_children=False)
-    if not latest:
-        raise UnknownRun(f"there are no runs in {journal.name} yet")
-    return latest[0]
-
-
-def project_root() -> Path | None:
-    """Return the directory of the project that the user is in, or None outside of one."""
-    here = Path.cwd().resolve()
-    for directory in (here, *here.parents):
-        if any((directory / name).exists() for name in _ROOT_FILES):
-            return directory
-    return None
 
 
 def _state(run: RunRow) -> str:

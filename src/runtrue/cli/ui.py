@@ -102,7 +102,7 @@ def _behind(header: str | None, url: str | None) -> dict[str, Any]:
 
 def service_for(home: Home, *, read_only: bool = False) -> WebService:
     """Return what the pages stand on: this program, and what it does with a run."""
-    from runtrue.cli.hooks.arranged import own_program
+    from runtrue.cli.hooks.hook_change import own_program
     from runtrue.cli.metrics import load_facts, load_judged
     from runtrue.cli.plan_text import REASONS
     from runtrue.cli.worker import worker_document

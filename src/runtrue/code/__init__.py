@@ -33,38 +33,13 @@ if TYPE_CHECKING:
         sandbox_of_run,
         start_run,
     )
+    from runtrue.code.make_report import report_of
     from runtrue.code.metrics import Facts, Metric, Period, metrics_of, periods_of
     from runtrue.code.record import Record, RecordPhase, Status, schema
-    from runtrue.code.report import (
-        AttemptReport,
-        CodeReport,
-        FixReport,
-        VerdictReport,
-        report_of,
-    )
+    from runtrue.code.report import AttemptReport, CodeReport, FixReport, VerdictReport
     from runtrue.code.request import Apply, CodeRequest, Kind, plan_code, plan_fix, plan_gate
     from runtrue.code.run_code_loop import run_code_loop
     from runtrue.code.task import AgentType, CodeTask, Iteration, Stop, plan_task
     from runtrue.loop import CodeType
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "analyst": "cause_in_words strategy_for",
-        "apply_hunks": "AppliedHunks apply_hunks",
-        "apply_patch": "apply_patch",
-        "calibration": "CalibrationGroup JudgedFix calibration_of",
-        "context": "CodeState",
-        "events": "BeforeStarted GenerationFailed GenerationFinished GenerationStarted Recalled",
-        "gate": "PATIENCE judged lets_go may_matter signs_of",
-        "generate": "mentions",
-        "loop": "new_run prepare_run question_of request_of sandbox_of_run start_run",
-        "metrics": "Facts Metric Period metrics_of periods_of",
-        "record": "Record RecordPhase Status schema",
-        "report": "AttemptReport CodeReport FixReport VerdictReport report_of",
-        "request": "Apply CodeRequest Kind plan_code plan_fix plan_gate",
-        "run_code_loop": "run_code_loop",
-        "task": "AgentType CodeTask Iteration Stop plan_task",
-        "=runtrue.loop": "CodeType",
-    },
-)
+__all__ = lazy_exports(__name__)

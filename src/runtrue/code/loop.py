@@ -16,7 +16,7 @@ import msgspec
 from runtrue.code.baseline import checks_to_compare, run_before_change, run_before_code
 from runtrue.code.context import CodeContext, CodeState
 from runtrue.code.learn import learn, recall
-from runtrue.code.report import report_of
+from runtrue.code.make_report import report_of
 from runtrue.code.request import Apply, CodeRequest, Kind
 from runtrue.code.workshop import workshop_of
 from runtrue.code.write import write_code, write_tests

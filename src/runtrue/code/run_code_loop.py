@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from runtrue.code.loop import prepare_run, start_run
+from runtrue.code.make_report import record_of
 from runtrue.code.record import Record
-from runtrue.code.report import record_of
 from runtrue.code.request import Apply, plan_code
 from runtrue.code.task import Iteration, plan_task
 from runtrue.config import load_config

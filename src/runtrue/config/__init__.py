@@ -54,24 +54,4 @@ if TYPE_CHECKING:
         users_shared_files,
     )
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "grants": "grants_of",
-        "load": "FoundConfig find_config load_config",
-        "plans": (
-            "PlansConfig ProfileConfig SandboxKind Seconds Validation ValidationConfig "
-            "ValidationKind fill_profile"
-        ),
-        "rules": "problem_of_profile problems_of_validation",
-        "sections": (
-            "RUNGS AgentConfig CheckConfig Config EscalationConfig FixersConfig GateConfig "
-            "IsolationConfig MemoryConfig ModelConfig RalphConfig SandboxConfig SearchConfig "
-            "SecretsConfig SecurityConfig WorkflowsConfig is_route"
-        ),
-        "user": (
-            "McpLimits UserConfig UserDatabase allowed_addresses allowed_files mcp_limits "
-            "users_database users_shared_files"
-        ),
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -31,16 +31,4 @@ if TYPE_CHECKING:
         unknown_key,
     )
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "document": (
-            "SUFFIXES Document DocumentError Source dump_document parse_document read_document"
-        ),
-        "plain": "MAX_BYTES MAX_DEPTH Pointer find_flaw",
-        "rules": "problem_of_command problem_of_pattern",
-        "toml_text": "read_toml",
-        "typed": "KeyProblem read_data",
-        "words": "closest is_one_edit suggestion unknown_key",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -16,12 +16,4 @@ if TYPE_CHECKING:
     from runtrue.escalation.notify import notify
     from runtrue.escalation.report import EscalationDetails, EscalationSubject, report_on
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "channel": "TEMPLATES Delivery Message Sender",
-        "files": "ReportFiles write_report",
-        "notify": "notify",
-        "report": "EscalationDetails EscalationSubject report_on",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from runtrue.escalation.files import ReportFiles
 from runtrue.escalation.report import EscalationDetails
-from runtrue.foreign_text import visible
+from runtrue.foreign_text import cut, visible
 
 #: What each channel says, where nobody has worded it otherwise.
 TEMPLATES: dict[str, str] = {
@@ -75,4 +75,4 @@ class Message:
         values = {name: escape(visible(value)) for name, value in values.items()}
         room = limit - len(wording.safe_substitute(values, report=""))
         text = wording.safe_substitute(values, report=escape(report.to_markdown(limit=room)))
-        return text if len(text) <= limit else f"{text[: limit - 1]}…"
+        return cut(text, limit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from runtrue.foreign_text import visible
+from runtrue.foreign_text import cut, visible
 from runtrue.loop import (
     COVERAGE_UNMET,
     SECURITY_ISSUE,
@@ -86,8 +86,7 @@ def few(names: Sequence[str]) -> str:
 
 def code(text: str) -> str:
     """Return a text as code within a line of Markdown, which nothing in it can end."""
-    line = visible(" ".join(text.split()))
-    line = line if len(line) <= _NAME else f"{line[: _NAME - 1]}…"
+    line = cut(visible(" ".join(text.split())), _NAME)
     ticks = "`" * (max((len(row) for row in re.findall("`+", line)), default=0) + 1)
     space = " " if len(ticks) > 1 or not line else ""
     return f"{ticks}{space}{line}{space}{ticks}"

@@ -14,9 +14,4 @@ from runtrue._lazy import lazy_exports
 if TYPE_CHECKING:
     from runtrue.fields.rank import SURE, Ranked, rank_names, rank_paths
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "rank": "SURE Ranked rank_names rank_paths",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -29,22 +29,4 @@ if TYPE_CHECKING:
     )
     from runtrue.fixers.tool import ToolFixer
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "agent": "AgentFixer ask_version run_agent write_prompt",
-        "autofix": "AutofixCommands autofix_command run_autofix",
-        "command": "CommandFixer command_variables run_command",
-        "context": "Redact bounds_text findings_text sendable",
-        "editor": "Edited ModelEditor sentence",
-        "ladder": "FixerSettings make_ladder",
-        "memory": "MemoryFixer failed_fixes fix_ids language_of_finding",
-        "model": "ModelFixer",
-        "remember_fix": "remember_fix",
-        "search": "MutantReport SearchFixer Searching try_mutants",
-        "sources": (
-            "Lead imported_by leads_of module_of own_file read_text show_files sources_below"
-        ),
-        "tool": "ToolFixer",
-    },
-)
+__all__ = lazy_exports(__name__)

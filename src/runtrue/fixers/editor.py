@@ -11,6 +11,7 @@ from runtrue.checks import plain
 from runtrue.config import ModelConfig
 from runtrue.fixers.context import Redact, fill, sendable
 from runtrue.fixers.edits import EDITS, EditError, apply_edits, read_edits
+from runtrue.foreign_text import cut
 from runtrue.models import BadOutput, Model, ModelError, Usage, fence, open_model
 from runtrue.redaction import MARK, Redactor, secrets_in
 
@@ -139,11 +140,10 @@ def sentence(text: object, limit: int = 500) -> str:
     return " ".join(str(text).split())[:limit]
 
 
-def one_line(text: str, limit: int = 160) -> str:
+def one_line(text: str) -> str:
     """Return what somebody said as one short line, without colours and control characters."""
     printable = "".join(c if c.isprintable() else " " for c in plain(text))
-    line = " ".join(printable.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    return cut(" ".join(printable.split()), 160)
 
 
 def _failed(error: ModelError, usage: Usage | None) -> Edited:

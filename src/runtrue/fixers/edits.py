@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from runtrue.atomic_file import usual_mode
 from runtrue.encoding import decoded, encoded
 from runtrue.sandbox import is_git, leads_outside
 
@@ -208,6 +209,4 @@ def _copy_mode(file: Path, temporary: Path) -> None:
     if file.exists():
         shutil.copymode(file, temporary)
     else:
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
+        temporary.chmod(usual_mode())

@@ -50,29 +50,4 @@ if TYPE_CHECKING:
     from runtrue.flow.run_list import RunFilter, RunSummary, TimedEvent
     from runtrue.flow.schedule_table import Missed, Schedule
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "child_table": "ChildRow",
-        "children": "ChildDrive drive_children",
-        "codec": "unpacked",
-        "database": "Location location_name",
-        "postgres": "PostgresDatabase",
-        "migrations": "MIGRATIONS",
-        "dispatch": "LocalDispatcher Outcome Segment",
-        "events": (
-            "Emitter Event Listener NodeFinished NodeReplayed NodeStarted RunParked "
-            "UnknownEvent bound_emit emit"
-        ),
-        "flow": "Flow",
-        "journal": "Journal",
-        "node": "Ask Node",
-        "owner": "Owner",
-        "parts": "EffectAwaited current_parts interrupted",
-        "retention": "RunRetention",
-        "rows": "Claim NewRun Question ResultRow RunRow RunState StepRow to_json",
-        "run": "Parked Run replay",
-        "run_list": "RunFilter RunSummary TimedEvent",
-        "schedule_table": "Missed Schedule",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from runtrue.errors import JournalError, RunError, SideEffectInterrupted
 from runtrue.flow.events import Listener
@@ -31,14 +31,6 @@ class Segment:
     take_over: Callable[[], None] = field(default=lambda: None)
     #: Is given the JSON of each result before that is recorded: another machine may go on there.
     before_record: Callable[[bytes], None] | None = None
-
-
-class Dispatcher(Protocol):
-    """The seam between a run and whatever schedules it."""
-
-    async def run(self, run_id: str, *, force: bool = False) -> RunRow:
-        """Run it until it ends or parks, and return it as it is then."""
-        ...
 
 
 class LocalDispatcher:

@@ -92,12 +92,6 @@ class ScheduleTable(RunTable):
             ).fetchall()
         return [_schedule(row) for row in rows]
 
-    def next_tick(self) -> float | None:
-        """Return when the next tick of any schedule is."""
-        with self._db.explained("read"):
-            row = self._db.execute("SELECT min(next_at) FROM schedules WHERE paused = 0").fetchone()
-        return None if row is None or row[0] is None else float(row[0])
-
     def advance(self, schedule: Schedule, next_at: float, *, tick: float | None) -> str | None:
         """Move a schedule on to its next tick, and begin the run of `tick`; return that run.
 

@@ -10,10 +10,4 @@ if TYPE_CHECKING:
     from runtrue.gates.coverage import CoverageGate, is_source
     from runtrue.gates.security import SecurityGate, Severity
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "coverage": "CoverageGate is_source",
-        "security": "SecurityGate Severity",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -19,7 +19,17 @@ if TYPE_CHECKING:
         replacements,
         unified_diff,
     )
-    from runtrue.loop.analysis import Analysis
+    from runtrue.loop.attempt import (
+        Analysis,
+        Attempt,
+        Confidence,
+        Fix,
+        FixPart,
+        Hunk,
+        Reason,
+        Rejection,
+        Skip,
+    )
     from runtrue.loop.bounds import Bounds, as_pattern, matches
     from runtrue.loop.cause import (
         COVERAGE_UNMET,
@@ -43,7 +53,6 @@ if TYPE_CHECKING:
         may_be_one_of,
         merge_reruns,
     )
-    from runtrue.loop.confidence import Confidence
     from runtrue.loop.deadline import TIME_IS_UP, in_time
     from runtrue.loop.decide import Action, Decision, Why, decide, is_yes, what_is_spent
     from runtrue.loop.edit import (
@@ -79,20 +88,7 @@ if TYPE_CHECKING:
         answer_of,
         take_back,
     )
-    from runtrue.loop.history import (
-        COUNTED,
-        Answer,
-        Attempt,
-        Fix,
-        FixPart,
-        History,
-        Hunk,
-        Reason,
-        Rejection,
-        Revision,
-        Skip,
-        Spent,
-    )
+    from runtrue.loop.history import COUNTED, Answer, History, Revision, Spent
     from runtrue.loop.known import Known, drop_known_findings
     from runtrue.loop.lineage import fixed_findings, lineage
     from runtrue.loop.notification import CHANNELS, Notification
@@ -125,51 +121,4 @@ if TYPE_CHECKING:
     )
     from runtrue.loop.workshop import RepairState, Workshop, readable
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "alternatives": "Alternative Example Replacement chosen replaced replacements unified_diff",
-        "analysis": "Analysis",
-        "bounds": "Bounds as_pattern matches",
-        "cause": (
-            "COVERAGE_UNMET NEEDS_APPROVAL NOTHING_COLLECTED RESOURCE_LIMIT SECURITY_ISSUE "
-            "TAMPERED TESTS_CANNOT_FAIL TESTS_MISSING TIMEOUT Cause cause_of cause_of_type"
-        ),
-        "check_candidate": "check_candidate",
-        "comparison": (
-            "drop_known_failures fail_if_tests_vanished is_one_of may_be_one_of merge_reruns"
-        ),
-        "confidence": "Confidence",
-        "deadline": "TIME_IS_UP in_time",
-        "decide": "Action Decision Why decide is_yes what_is_spent",
-        "edit": "PERSON EditResult EditRules Refused bounds_violation guard_edit write_texts",
-        "escalation": "Condition Escalation Item Response Trigger",
-        "events": (
-            "AttemptStarted BackingOff CheckFinished CheckRepeated CheckStarted Escalated "
-            "FixerFinished FixerStarted FixExhausted"
-        ),
-        "evidence": "confidence_in turned_green",
-        "fault": "Fault fault_of_exception fault_of_status",
-        "finding": "Finding JudgedBy Location Mode Outcome Verdict",
-        "fingerprint": "fingerprint normalise",
-        "hand_over": "AMEND EXPIRED AmendedByPerson amendable answer_of take_back",
-        "history": (
-            "COUNTED Answer Attempt Fix FixPart History Hunk Reason Rejection Revision Skip Spent"
-        ),
-        "known": "Known drop_known_findings",
-        "lineage": "fixed_findings lineage",
-        "notification": "CHANNELS Notification",
-        "policy": "Backoff Budget Limits Policy Revise",
-        "profile": (
-            "DEFAULT_PROFILE PROFILES AnswerWithin AutomationProfile MaxCost MaxTime RetryLimit"
-        ),
-        "redact": "redacted_verdict",
-        "repair": "repair",
-        "requirements": "MATCH CodeType Requirement Requirements",
-        "seams": (
-            "Adjustable Analyst Check Escalator Fixer FixTask Gate Notice Proposal Sandbox Trial "
-            "Workplace"
-        ),
-        "workshop": "RepairState Workshop readable",
-    },
-)
+__all__ = lazy_exports(__name__)

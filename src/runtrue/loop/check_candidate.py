@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from runtrue.flow import Run, emit
+from runtrue.loop.attempt import Attempt
 from runtrue.loop.case_names import name_as_before
 from runtrue.loop.cause import RESOURCE_LIMIT, TAMPERED, TIMEOUT, Cause, cause_of
 from runtrue.loop.comparison import drop_known_failures, fail_if_tests_vanished, merge_reruns
@@ -16,7 +17,7 @@ from runtrue.loop.decide import Action
 from runtrue.loop.events import AttemptStarted, CheckFinished, CheckRepeated, CheckStarted
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding, Mode, Outcome, Verdict
-from runtrue.loop.history import Attempt, History
+from runtrue.loop.history import History
 from runtrue.loop.known import drop_known_findings
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_verdict

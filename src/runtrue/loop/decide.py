@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from runtrue.flow import RunState
+from runtrue.loop.attempt import Attempt, Reason
 from runtrue.loop.cause import (
     COVERAGE_UNMET,
     NEEDS_APPROVAL,
@@ -20,7 +21,7 @@ from runtrue.loop.escalation import Condition, Escalation, Response, Trigger
 from runtrue.loop.evidence import confidence_in
 from runtrue.loop.fault import Fault
 from runtrue.loop.finding import Finding
-from runtrue.loop.history import Attempt, History, Reason
+from runtrue.loop.history import History
 from runtrue.loop.policy import Budget, Policy, Revise
 
 #: What a person answers to accept a candidate in spite of what gates have against it.

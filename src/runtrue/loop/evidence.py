@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runtrue.loop.confidence import SUSPICIOUS, Confidence
+from runtrue.loop.attempt import SUSPICIOUS, Attempt, Confidence, FixPart
 from runtrue.loop.finding import Outcome
-from runtrue.loop.history import Attempt, FixPart, History
+from runtrue.loop.history import History
 from runtrue.loop.lineage import fixed_findings, lineage
 
 #: The most that passing checks alone can say for an edit of a model or an agent.

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from runtrue.flow import Run, emit
+from runtrue.loop.attempt import Fix, FixPart, Reason, Rejection, Skip
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.cause import COVERAGE_UNMET, TESTS_MISSING
 from runtrue.loop.deadline import TIME_IS_UP, in_time
 from runtrue.loop.edit import EditResult, EditRules, Refused, guard_edit
 from runtrue.loop.events import BackingOff, FixAttempted, FixerFinished, FixerStarted
 from runtrue.loop.finding import Finding
-from runtrue.loop.history import Fix, FixPart, History, Reason, Rejection, Skip
+from runtrue.loop.history import History
 from runtrue.loop.known import Known
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_proposal

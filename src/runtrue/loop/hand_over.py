@@ -11,14 +11,14 @@ from typing import Any
 
 from runtrue.flow import Run, RunState, emit
 from runtrue.loop.alternatives import Alternative, chosen
-from runtrue.loop.confidence import Confidence
+from runtrue.loop.attempt import Confidence, Fix, FixPart
 from runtrue.loop.decide import Action, Decision, Why
 from runtrue.loop.edit import PERSON, EditRules, guard_edit
 from runtrue.loop.escalation import Response
 from runtrue.loop.events import Escalated, FixExhausted
 from runtrue.loop.evidence import confidence_in
 from runtrue.loop.fault import Fault
-from runtrue.loop.history import Answer, Fix, FixPart
+from runtrue.loop.history import Answer
 from runtrue.loop.workshop import Offer, RepairState, Workshop, readable
 
 #: Recorded as the answer when nobody answered in time.

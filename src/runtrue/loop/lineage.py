@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from runtrue.loop.attempt import Attempt
 from runtrue.loop.finding import Finding
-from runtrue.loop.history import Attempt, History
+from runtrue.loop.history import History
 
 
 def lineage(history: History, candidate: str) -> Iterator[Attempt]:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from runtrue.loop.attempt import Reason
 from runtrue.loop.escalation import Response, Trigger
-from runtrue.loop.history import History, Reason, Spent
+from runtrue.loop.history import History, Spent
 
 #: No wait between attempts is longer, in seconds.
 _LONGEST_WAIT = 60.0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from runtrue.loop.analysis import Analysis
+from runtrue.loop.attempt import Analysis
 from runtrue.loop.finding import Finding, Location, Verdict
 from runtrue.loop.seams import Proposal
 

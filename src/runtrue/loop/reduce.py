@@ -13,11 +13,12 @@ from functools import partial
 
 from runtrue.flow import Run
 from runtrue.loop.alternatives import Replacement, replaced, replacements
+from runtrue.loop.attempt import Attempt, Fix, Hunk
 from runtrue.loop.check_candidate import select_cases
 from runtrue.loop.edit import EditRules, guard_edit
 from runtrue.loop.evidence import turned_green
 from runtrue.loop.finding import Outcome, Verdict
-from runtrue.loop.history import Attempt, Fix, History, Hunk
+from runtrue.loop.history import History
 from runtrue.loop.lineage import lineage
 from runtrue.loop.policy import Budget
 from runtrue.loop.redact import redacted_verdict

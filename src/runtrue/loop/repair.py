@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from runtrue.flow import Run, emit
-from runtrue.loop.analysis import Analysis
+from runtrue.loop.attempt import Analysis
 from runtrue.loop.check_candidate import check_candidate
 from runtrue.loop.decide import Action, Decision, Why, decide
 from runtrue.loop.events import Escalated

@@ -9,12 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from runtrue.confinement import Confinement
 from runtrue.loop.alternatives import Alternative
-from runtrue.loop.analysis import Analysis
+from runtrue.loop.attempt import Analysis, Attempt, Confidence
 from runtrue.loop.bounds import Bounds
-from runtrue.loop.confidence import Confidence
 from runtrue.loop.escalation import Escalation
 from runtrue.loop.finding import Finding, Mode, Verdict
-from runtrue.loop.history import Attempt, History
+from runtrue.loop.history import History
 
 
 class Check(Protocol):

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runtrue.loop.attempt import Fix, Skip
 from runtrue.loop.bounds import Bounds
 from runtrue.loop.decide import Decision
-from runtrue.loop.history import Fix, History, Skip
+from runtrue.loop.history import History
 from runtrue.loop.known import Known
 from runtrue.loop.policy import Policy
 from runtrue.loop.redact import Redact

@@ -16,6 +16,4 @@ if TYPE_CHECKING:
     from runtrue.mcp_server.server import serve_stdio
     from runtrue.mcp_server.service import Service
 
-__all__ = lazy_exports(
-    __name__, {"http": "serve_http", "server": "serve_stdio", "service": "Service"}
-)
+__all__ = lazy_exports(__name__)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hmac
-from ipaddress import ip_address
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from runtrue.addresses import is_loopback
 from runtrue.errors import UsageError
 from runtrue.mcp_server.server import make_server
 from runtrue.mcp_server.service import Service
@@ -23,7 +23,7 @@ async def serve_http(service: Service, *, host: str, port: int, token: str) -> N
     Raises UsageError for a host that is not on this machine's loopback: put a proxy with TLS in
     front of the server to reach it from elsewhere.
     """
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and this server speaks no TLS; "
             "use --host 127.0.0.1, and a proxy in front of it for others"
@@ -41,15 +41,6 @@ async def serve_http(service: Service, *, host: str, port: int, token: str) -> N
         _TokenRequired(app, token), host=host, port=port, log_level="warning", access_log=False
     )
     await uvicorn.Server(config).serve()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 class _TokenRequired:

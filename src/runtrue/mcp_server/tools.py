@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -30,7 +31,7 @@ _Checks = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolInput:
+class ToolInput(ABC):
     """The arguments of a call. A subclass is a tool; its docstring is what the agent reads."""
 
     name: ClassVar[str]
@@ -41,9 +42,9 @@ class ToolInput:
 
     path: _Path = "."
 
+    @abstractmethod
     def words(self) -> list[str]:
         """Return the command, without the program and `--json`."""
-        raise NotImplementedError
 
     @property
     def file(self) -> str | None:

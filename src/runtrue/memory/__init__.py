@@ -39,21 +39,4 @@ if TYPE_CHECKING:
     from runtrue.memory.shared import shared_log, sharing_request
     from runtrue.memory.template import FileTemplate, FixTemplate, template_of
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "debug": "DebugMemory digest_of",
-        "facts": (
-            "Counts KnownFailure Project Rank RankedFix RememberedFix Retention SimilarFailure"
-        ),
-        "match": "TemplateMatch find_matches unique_match",
-        "memory": "KnownName Memory",
-        "scope": "ANY OperationScope scope_of",
-        "session": (
-            "DebugSession SessionFailure SessionFile SessionFix load_sessions session_path "
-            "without_places write_session"
-        ),
-        "shared": "shared_log sharing_request",
-        "template": "FileTemplate FixTemplate template_of",
-    },
-)
+__all__ = lazy_exports(__name__)

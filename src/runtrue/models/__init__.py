@@ -24,14 +24,4 @@ if TYPE_CHECKING:
     from runtrue.models.patient import PatientModel
     from runtrue.models.providers import Endpoint, Provider, model_name
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "answer": "ModelAnswer Usage",
-        "errors": "BadCredentials BadOutput ModelError ModelUnavailable NoAnswer RequestRejected",
-        "fence": "fence",
-        "model": "Model has_known_price open_model",
-        "patient": "PatientModel",
-        "providers": "Endpoint Provider model_name",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -74,37 +74,4 @@ if TYPE_CHECKING:
     from runtrue.plan.strategy import Actor, Step, Strategy
     from runtrue.plan.wanted import position_at
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "=runtrue.loop": "AutomationProfile Bounds",
-        "amend": "leave_note",
-        "amendment": "Amendment PlanCorrection",
-        "answers": "answer_for correct_plan roll_back",
-        "apply_target": "ApplyTarget",
-        "commit_plan": "demand_target",
-        "context": "PlanContext",
-        "events": (
-            "ApplyRefused ApplyRenewed BaselineFinished BaselineStarted FixSucceeded PlanAmended "
-            "PlanApplied PlanCommitted StepDone StepFailed StepMerged StepRefused StepStarted "
-            "StrategizeFinished StrategizeStarted StrategyRevised StrategyRevisionStarted"
-        ),
-        "execute_step": "STEP",
-        "loop": "prepare_plan sandbox_of_plan start_plan",
-        "orchestrator": "FixThenRevalidateOrchestrator Validated",
-        "plan": "KIND PlanRequest Validation ValidationKind",
-        "plan_file": "load_plan_file plan_file_schema",
-        "plan_request": "plan_use",
-        "plan_status": (
-            "Standing Wanted expire must_be_complete must_be_open "
-            "must_not_be_applied standing_of step_diffs wanted_by"
-        ),
-        "progress": "StepResult Strategizing",
-        "report": "FixEntry PlanAttempt PlanReport PlanVerdict QuestionReport recorded_report",
-        "seams": "ActorReply StepTask Strategist Strategized StrategyTask",
-        "states": "TRANSITIONS Happening Phase PlanState Position transition",
-        "step_run": "StepRun",
-        "strategy": "Actor Step Strategy",
-        "wanted": "position_at",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -12,6 +12,7 @@ from functools import partial
 import msgspec
 
 from runtrue.flow import Journal, Outcome, Run, RunRow, RunState, Segment
+from runtrue.foreign_text import one_line
 from runtrue.home import Home
 from runtrue.loop import AMEND, AmendedByPerson, Spent, amendable
 from runtrue.plan.amend import amend, ask_instead, unread_notes
@@ -140,8 +141,7 @@ def _end(context: PlanContext, is_applied: bool) -> float:
 
 def start_plan(journal: Journal, request: PlanRequest) -> str:
     """Record a new plan, to be run by a dispatcher, and return its id."""
-    line = " ".join(request.instruction.split())
-    title = line if len(line) <= _SHOWN_TITLE else f"{line[: _SHOWN_TITLE - 1]}…"
+    title = one_line(request.instruction, _SHOWN_TITLE)
     return journal.create(KIND, title, msgspec.to_builtins(request))
 
 

@@ -36,17 +36,4 @@ if TYPE_CHECKING:
     from runtrue.planner.report import MissingInput, TaskReport, report_of
     from runtrue.planner.seams import Doubt
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "context": "PlannerContext",
-        "events": (
-            "AttemptFinished FindingSummary FixProposed FixRejected FoundExisting "
-            "InvalidWorkflowMade MemoryTrouble PlanningStarted WorkflowEvent WorkflowMade"
-        ),
-        "flow": "create_planner_flow is_dry_run prepare_task save_task start_task",
-        "heal": "HealReport heal_workflow",
-        "report": "MissingInput TaskReport report_of",
-        "seams": "Doubt",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -57,30 +57,4 @@ if TYPE_CHECKING:
     from runtrue.sandbox.sandbox import GitSandbox
     from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "apply_rules": "RefusedFiles is_git leads_outside",
-        "base": "TreeSandbox",
-        "baseline_files": "BaselineFiles",
-        "branch": (
-            "Branch changed_since_head current_branch is_branch_name place_of_branch "
-            "stage_as_committed tip_of"
-        ),
-        "checkout": ("SentProject add_candidates checkout_in make_checkout pack_candidates"),
-        "environment": "allowed search_path secret_variables",
-        "git": "remove",
-        "git_command": "ForeignRepository run_git",
-        "isolation": "Isolation IsolationRecord Level git_paths missing unavailable weaknesses",
-        "judges": "JudgeSearch is_judge is_test",
-        "merge": "MergeConflict",
-        "none": "UsersTree",
-        "patch_hunks": "PatchFile PatchHunk patch_of split_patch",
-        "repository": (
-            "ask_staged can_be_worktree changes_since content_at export_tree fork_point head_of "
-            "origin_of repository_of resolve"
-        ),
-        "sandbox": "GitSandbox",
-        "self_runners": "SelfRunning find_self_running",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -16,7 +16,7 @@ from runtrue.errors import SandboxError
 from runtrue.foreign_text import visible_name
 from runtrue.loop import Fault, Finding, Location
 from runtrue.sandbox.git import Tree
-from runtrue.sandbox.git_programs import GitPrograms, repositories_made
+from runtrue.sandbox.git_programs import GitPrograms, prefixes, repositories_made
 
 FILE, PROGRAM, LINK, REPOSITORY = 0o100644, 0o100755, 0o120000, 0o160000
 #: MiB of a file that somebody wrote.
@@ -311,22 +311,17 @@ def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
         return {}
     spellings: dict[str, set[str]] = {}
     for path in {*files, *new}:
-        for name in _prefixes(path):
+        for name in prefixes(path):
             spellings.setdefault(_folded(name), set()).add(name)
     found = {}
     for path in new:
-        for name in _prefixes(path):
+        for name in prefixes(path):
             if others := spellings[_folded(name)] - {name}:
                 other = visible_name(min(others))
                 why = f"is the same file as {other} where case, or Unicode's forms, do not count"
                 found[path] = ("collision", why)
                 break
     return found
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    parts = path.split("/")
-    return ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
 
 
 def _folded(name: str) -> str:

@@ -91,7 +91,7 @@ def repositories_made(changed: Iterable[str], files: Iterable[str], top: Path) -
     That is one with HEAD, objects and refs, or with HEAD and the name of another, in the candidate
     or in what the user's tree has already.
     """
-    known = {name.casefold() for path in files for name in _prefixes(path)}
+    known = {name.casefold() for path in files for name in prefixes(path)}
 
     def has(directory: str, name: str) -> bool:
         path = f"{directory}/{name}".lstrip("/")
@@ -100,7 +100,7 @@ def repositories_made(changed: Iterable[str], files: Iterable[str], top: Path) -
     verdicts: dict[str, bool] = {}
     found = {}
     for path in changed:
-        for directory in ("", *_prefixes(path)):
+        for directory in ("", *prefixes(path)):
             if directory not in verdicts:
                 verdicts[directory] = has(directory, "HEAD") and (
                     has(directory, "commondir")
@@ -111,7 +111,8 @@ def repositories_made(changed: Iterable[str], files: Iterable[str], top: Path) -
     return found
 
 
-def _prefixes(path: str) -> Iterator[str]:
+def prefixes(path: str) -> Iterator[str]:
+    """Return the path and the directories that it is in, the outermost first."""
     parts = path.split("/")
     return ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
 

@@ -18,14 +18,4 @@ if TYPE_CHECKING:
     from runtrue.scale.worker import QueueLimits, Worker
     from runtrue.scale.worker_table import WorkerRow, WorkerTable
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "engine": "migrate_engine",
-        "file_table": "FileTable",
-        "large_files": "large_files",
-        "queue": "Queue QueueDepth",
-        "worker": "QueueLimits Worker",
-        "worker_table": "WorkerRow WorkerTable",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -17,14 +17,4 @@ if TYPE_CHECKING:
     from runtrue.secrets.lookup import Found, Secrets, remember_kept, secret_of, secrets_of
     from runtrue.secrets.store import SecretStore, StoreRefused, StoreUnavailable, problem_of_name
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "dotenv": "secrets_of_project",
-        "environment": "EnvironmentStore",
-        "file": "FileStore",
-        "keyring": "KeyringStore",
-        "lookup": "Found Secrets remember_kept secret_of secrets_of",
-        "store": "SecretStore StoreRefused StoreUnavailable problem_of_name",
-    },
-)
+__all__ = lazy_exports(__name__)

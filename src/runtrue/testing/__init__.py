@@ -28,13 +28,4 @@ if TYPE_CHECKING:
         Step,
     )
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "agent": "fake_agent",
-        "home": "temporary_home",
-        "model_server": (
-            "KEY CallTool HangUp ModelRequest ModelServer Raw Refuse Say Script Silence Step"
-        ),
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -17,13 +17,4 @@ if TYPE_CHECKING:
     from runtrue.web.serve import WebAddress, serve_pages
     from runtrue.web.service import PersonAnswer, Report, WebService
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "app": "make_app",
-        "export": "write_run_page",
-        "guard": "TrustedProxy",
-        "serve": "WebAddress serve_pages",
-        "service": "PersonAnswer Report WebService",
-    },
-)
+__all__ = lazy_exports(__name__)

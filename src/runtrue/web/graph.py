@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from runtrue.foreign_text import cut
+
 _WIDTH, _HEIGHT = 164, 52
 _GAP_X, _GAP_Y, _MARGIN = 44, 22, 14
 _MOST_NODES = 200
@@ -27,12 +29,12 @@ class GraphNode:
     @property
     def label(self) -> str:
         """Its id, as far as there is room."""
-        return _short(self.id)
+        return cut(self.id, _LONGEST)
 
     @property
     def caption(self) -> str:
         """Its type, as far as there is room."""
-        return _short(self.type)
+        return cut(self.type, _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,3 @@ def _edge(start: tuple[float, float], end: tuple[float, float], action: str) -> 
     x2 = end[0] + _WIDTH / 2
     path = f"M{x1:g},{y1:g} C{x1:g},{low:g} {x2:g},{low:g} {x2:g},{end[1] + _HEIGHT + 5:g}"
     return GraphEdge(path, action, (x1 + x2) / 2, low)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from runtrue.flow import StepRow, unpacked
+from runtrue.foreign_text import cut
 from runtrue.workflow import Path, PathStep, opened, redact_by_name
 
 #: More fields of one node than these are counted, not drawn; of a list, these entries are.
@@ -92,5 +93,4 @@ def _size(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return cut(msgspec.json.encode(value).decode(), _LONGEST + 1)

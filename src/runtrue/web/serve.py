@@ -9,10 +9,10 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 import uvicorn
 
+from runtrue.addresses import is_loopback
 from runtrue.errors import HostError, UsageError
 from runtrue.web.app import make_app
 from runtrue.web.guard import Access, TrustedProxy
@@ -53,7 +53,7 @@ def serve_pages(
 
     Raises UsageError for a host that other machines can reach.
     """
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and this server speaks no TLS; "
             "use --host 127.0.0.1, and a tunnel such as `ssh -L` from elsewhere"
@@ -126,12 +126,3 @@ def _listen(host: str, port: int) -> socket.socket:
             "or --port 0 for any that is free"
         ) from error
     return listener
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

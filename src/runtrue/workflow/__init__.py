@@ -75,41 +75,4 @@ if TYPE_CHECKING:
     from runtrue.workflow.trial import effects_of_candidate, try_workflow
     from runtrue.workflow.validate import validate_workflow
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "=runtrue.redaction": "REDACTED",
-        "apis": "Api ApiStore nearest_operations open_api unknown_api",
-        "calls": "CallReplayed Calls",
-        "compile": "checked compile_workflow",
-        "context": "Context Surroundings",
-        "effect": "PATHS Effect EffectKind EffectReport EffectsNotAgreed",
-        "event_loop": "run_to_end",
-        "events": "Isolated ItemFinished NodeFailure NodeHandled NodeRetried",
-        "file_access": "ROOTS FileAccess RefusedFile locate",
-        "inputs": "InputError prepare_inputs",
-        "embed": "embed_workflows",
-        "ir": "Workflow schema",
-        "mcp": (
-            "Catalog HttpServer StdioServer ToolError ToolInfo add_server must_be_free "
-            "remove_server servers_request untrusted"
-        ),
-        "node": "Interface Result WorkflowNode describe_type",
-        "path_syntax": "Every PathStep",
-        "paths": "Missing Path PathSyntaxError opened parse_path",
-        "references": "Reference",
-        "registry": "Registry",
-        "report": "WorkflowReport finding_of",
-        "run": (
-            "KIND NewWorkflowRun Started WorkflowResult execute_workflow new_workflow_run "
-            "prepare_workflow report_so_far "
-            "planned_effects run_workflow start_workflow"
-        ),
-        "secrets": "redact_by_name sample_text",
-        "step": "as_data given_outcome skipped_outcome",
-        "store": "Saved WorkflowStore load_workflow propose_name",
-        "templates": "TemplateSyntaxError Unresolved compile_template",
-        "trial": "effects_of_candidate try_workflow",
-        "validate": "validate_workflow",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -12,6 +12,7 @@ from enum import StrEnum, auto
 from typing import TypeAlias
 
 from runtrue.errors import RunError
+from runtrue.foreign_text import one_line
 
 _SHOWN = 300
 
@@ -108,8 +109,7 @@ class Effect:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+    return one_line(text, _SHOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

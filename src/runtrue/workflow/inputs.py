@@ -21,6 +21,7 @@ from typing import Any
 
 from runtrue.documents import DocumentError, closest, find_flaw, parse_document
 from runtrue.errors import UsageError
+from runtrue.foreign_text import cut
 from runtrue.workflow.secrets import is_secret_name
 
 _NAMES = {"str": "string", "float": "number", "int": "integer", "bool": "boolean"}
@@ -218,8 +219,7 @@ def _wrong(name: str, value: object, error: _Unfit) -> str:
 def _shown(value: object) -> str:
     if isinstance(value, dict | list):
         return _a("object" if isinstance(value, dict) else "array")
-    text = repr(value) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return cut(repr(value) if isinstance(value, str) else json.dumps(value), _SHOWN)
 
 
 def _a(noun: str) -> str:

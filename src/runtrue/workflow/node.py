@@ -7,6 +7,7 @@ checks, `runtrue node show`, and the typed object that `run` is given.
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,7 +52,7 @@ class Result:
     action: str = "default"
 
 
-class WorkflowNode(Generic[P]):
+class WorkflowNode(ABC, Generic[P]):
     """The base of all node types. One object serves many runs at once: keep no state on it.
 
     `Params` and `Outputs` are dataclasses (or msgspec Structs). A param without a default is
@@ -87,12 +88,12 @@ class WorkflowNode(Generic[P]):
         """Return the params, as written, that go without saying beside these."""
         return {}
 
+    @abstractmethod
     async def run(self, params: P, context: Context) -> Result:
         """Do the work. Raise `NodeFailed` when it fails.
 
         What the params hold is not to be changed: other runs may share it.
         """
-        raise NotImplementedError
 
     def finish(self, params: Mapping[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
         """Work the recorded outputs up, purely: this is done again when a run is replayed.

@@ -7,14 +7,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from tests.isolation.arena import Arena
 from tests.isolation.attack import CONFINED, Group
+from tests.workflow.nodes.scripted_server import ScriptedServer, response
 
 NETWORK = Group("network", "The network")
 
@@ -41,42 +38,9 @@ _ASKS = """
 """
 
 
-class _Server(ThreadingHTTPServer):
-    """A server that anybody may reach who gets there; `paths` is what was asked for."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.paths: list[str] = []
-
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, _Server)
-        self.server.paths.append(self.path)
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"served")
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def _serving() -> Iterator[_Server]:
-    with _Server() as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+def _serving() -> ScriptedServer:
+    """A server that anybody may reach who gets there."""
+    return ScriptedServer(response("served"))
 
 
 # -- directly -------------------------------------------------------------------------------------

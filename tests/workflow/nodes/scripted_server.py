@@ -90,6 +90,11 @@ class ScriptedServer:
         self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
+    @property
+    def paths(self) -> list[str]:
+        """What was asked for."""
+        return [received.path for received in self.received]
+
     def __enter__(self) -> ScriptedServer:
         self._thread.start()
         return self

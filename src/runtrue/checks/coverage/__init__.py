@@ -19,10 +19,4 @@ if TYPE_CHECKING:
         load_measured,
     )
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "comments": "lines_with_code",
-        "facts": "MEASURED Coverage FileCoverage Measured load_measured",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -13,6 +13,7 @@ from runtrue.checks.recipes.recipe import (
     Recipe,
     by_test_name,
     substitute,
+    text_of,
 )
 
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -106,15 +107,8 @@ def _justfile(project: Path) -> _TargetFile | None:
 
 def _first_text(project: Path, names: Sequence[str]) -> tuple[str, str] | None:
     """Return the text of the first of some files that has one, and its name."""
-    texts = ((_text(project / name), name) for name in names)
+    texts = ((text_of(project / name), name) for name in names)
     return next((found for found in texts if found[0]), None)
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""
 
 
 # -- make ---------------------------------------------------------------------------------------

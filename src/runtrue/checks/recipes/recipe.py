@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 #: Stands in a line where a part of it cannot be known without running something.
 UNKNOWN = "\ufffd"
@@ -71,3 +72,11 @@ def joined_lines(text: str) -> Iterator[str]:
 def line_from(words: Iterable[str]) -> str:
     """Return words as a line for the shell."""
     return shlex.join(words)
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a file; an empty one if it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""

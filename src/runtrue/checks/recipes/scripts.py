@@ -15,6 +15,7 @@ from runtrue.checks.recipes.recipe import (
     line_from,
     line_of,
     substitute,
+    text_of,
 )
 from runtrue.settings_file import read_settings, subtable
 
@@ -31,10 +32,7 @@ _DEPTH = 5
 def recipes_of_scripts(project: Path) -> Iterator[Group]:
     """Yield what the scripts that are named after tests run."""
     tool = subtable(read_settings(project / _FILE), "tool")
-    try:
-        text = (project / _FILE).read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return
+    text = text_of(project / _FILE)
     for header, scripts, env in _tables(tool):
         table = _Table(header, scripts, env, text)
         for name in by_test_name(scripts):

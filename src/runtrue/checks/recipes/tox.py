@@ -18,6 +18,7 @@ from runtrue.checks.recipes.recipe import (
     line_from,
     line_of,
     substitute,
+    text_of,
 )
 from runtrue.settings_file import read_settings, subtable
 
@@ -31,19 +32,14 @@ _ROOTS = frozenset({"toxinidir", "tox_root", "tox_ini_dir"})
 def recipes_of_tox(project: Path) -> Iterator[Group]:
     """Yield what tox runs for tests: the general environment, then those named after tests."""
     for name in ("tox.ini", "setup.cfg"):
-        yield from _of_ini(_text(project / name), name, "testenv" if name == "tox.ini" else "tox:")
+        yield from _of_ini(
+            text_of(project / name), name, "testenv" if name == "tox.ini" else "tox:"
+        )
     yield from _of_toml(read_settings(project / "tox.toml"), project / "tox.toml")
     own = subtable(read_settings(project / "pyproject.toml"), "tool", "tox")
     if isinstance(legacy := own.get("legacy_tox_ini"), str):
         yield from _of_ini(legacy, "pyproject.toml", "testenv")
     yield from _of_toml(own, project / "pyproject.toml")
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return ""
 
 
 # -- tox.ini ------------------------------------------------------------------------------------
@@ -168,7 +164,7 @@ def _resolve(
 def _of_toml(table: Mapping[str, Any], file: Path) -> Iterator[Group]:
     base = subtable(table, "env_run_base")
     named = {name: {**base, **subtable(table, "env", name)} for name in subtable(table, "env")}
-    text = _text(file)
+    text = text_of(file)
     listed = [name for name in named if name.startswith("py")]
     choices = [("env_run_base", base), *((f"env.{n}", named[n]) for n in by_test_name(named))]
     choices += [(f"env.{name}", named[name]) for name in listed if "commands" in named[name]]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from runtrue.cli.hooks.agent_hook import AgentHook
 from runtrue.cli.hooks.agent_hosts import AGENT_HOSTS, AgentHost
-from runtrue.cli.hooks.arranged import Arranged
 from runtrue.cli.hooks.firings import Firings, note_firing, read_firings
 from runtrue.cli.hooks.git import Git
+from runtrue.cli.hooks.hook_change import HookChange
 from runtrue.cli.hooks.pre_commit import PreCommit
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "HOOKS",
     "AgentHook",
     "AgentHost",
-    "Arranged",
     "Firings",
+    "HookChange",
     "note_firing",
     "read_firings",
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from runtrue.cli.hooks.agent_hosts import AgentHost
-from runtrue.cli.hooks.arranged import Arranged, only_here, read, shared_program, write
+from runtrue.cli.hooks.hook_change import HookChange, only_here, read, shared_program, write
 from runtrue.cli.hooks.json_text import JsonPath, with_entry, with_member, without
 from runtrue.cli.project import must_be_in_repository
 from runtrue.errors import UsageError
@@ -26,12 +26,12 @@ class AgentHook:
 
     host: AgentHost
 
-    def install(self, project: Path) -> Arranged:
+    def install(self, project: Path) -> HookChange:
         """Add the hook to those that are there."""
         must_be_in_repository(project)
         file, text, settings = self._load(project)
         if self._ours(settings):
-            return Arranged(False, f"{file} already has the hook")
+            return HookChange(False, f"{file} already has the hook")
         program = shared_program()
         command = shlex.join([*program, *self._words(project)])
         new = text or "{}\n"
@@ -41,18 +41,18 @@ class AgentHook:
         new = with_entry(new, ("hooks", self.host.event), self.host.entry(command))
         write(file, _checked(new, file))
         then = f"; {self.host.next_step}" if self.host.next_step else ""
-        return Arranged(
+        return HookChange(
             True,
             f"added to {file}: {self.host.title} stops when `runtrue gate` passes"
             f"{only_here(program)}{then}; "
             f"undo with `runtrue hooks uninstall {self.host.name}`",
         )
 
-    def remove(self, project: Path) -> Arranged:
+    def remove(self, project: Path) -> HookChange:
         """Take the hook out, and what has become empty by that."""
         file, text, settings = self._load(project)
         if text is None or not self._ours(settings):
-            return Arranged(False, f"{file} has no such hook")
+            return HookChange(False, f"{file} has no such hook")
         new = text
         while paths := self._ours(json.loads(new)):
             new = without(new, paths[0])
@@ -63,7 +63,7 @@ class AgentHook:
                     (self._top(project) / directory).rmdir()
         else:
             write(file, _checked(new, file))
-        return Arranged(True, f"removed from {file}")
+        return HookChange(True, f"removed from {file}")
 
     def installed(self, project: Path) -> Path | None:
         """Return the file that has the hook, if there is one."""

@@ -7,7 +7,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from runtrue.cli.hooks.arranged import Arranged, own_program, read, write
+from runtrue.cli.hooks.hook_change import HookChange, own_program, read, write
 from runtrue.errors import SandboxError, UsageError
 from runtrue.sandbox import ForeignRepository, run_git
 
@@ -35,7 +35,7 @@ _OURS = re.compile(
 class Git:
     """The hooks that git runs before a commit or a merge is made; what they refuse is not made."""
 
-    def install(self, project: Path) -> Arranged:
+    def install(self, project: Path) -> HookChange:
         """Write the hooks, unless there are others."""
         directory, top = _place(project)
         program = own_program()
@@ -52,10 +52,10 @@ class Git:
             _refuse_foreign(file, own, top, program)
         missing = [file for file in files if read(file) != text]
         if not missing:
-            return Arranged(False, f"{files[0]} is already the hook")
+            return HookChange(False, f"{files[0]} is already the hook")
         for file in missing:
             write(file, text, mode=0o755)
-        return Arranged(
+        return HookChange(
             True,
             f"wrote {' and '.join(map(str, missing))}: git commits and merges when `runtrue gate` "
             "passes (`--no-verify` skips it); undo with "
@@ -69,7 +69,7 @@ class Git:
         own = project.relative_to(top).as_posix()
         return file if _guarded(read(file) or "") == own else None
 
-    def remove(self, project: Path) -> Arranged:
+    def remove(self, project: Path) -> HookChange:
         """Remove the hooks, if they are ours and nobody has edited them."""
         directory, top = _place(project)
         own = project.relative_to(top).as_posix()
@@ -91,8 +91,8 @@ class Git:
         for file in ours:
             file.unlink()
         if not ours:
-            return Arranged(False, said[0])
-        return Arranged(True, f"removed {' and '.join(map(str, ours))}")
+            return HookChange(False, said[0])
+        return HookChange(True, f"removed {' and '.join(map(str, ours))}")
 
 
 def _refuse_foreign(file: Path, own: str, top: Path, program: list[str]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from runtrue.cli.hooks.arranged import Arranged, only_here, read, shared_program, write
+from runtrue.cli.hooks.hook_change import HookChange, only_here, read, shared_program, write
 from runtrue.cli.project import must_be_in_repository
 from runtrue.errors import UsageError
 
@@ -33,12 +33,12 @@ _ENTRY = """\
 class PreCommit:
     """The hook that pre-commit runs, once for a whole commit."""
 
-    def install(self, project: Path) -> Arranged:
+    def install(self, project: Path) -> HookChange:
         """Add the hook after those that are there."""
         file, own = _place(project)
         text = read(file)
         if any(True for _ in _ours(_parse(text or "", file), own)):
-            return Arranged(False, f"{file} already has the hook")
+            return HookChange(False, f"{file} already has the hook")
         program = shared_program()
         # pre-commit runs it at the top.
         words = [*program, "gate", "--hook", "pre-commit", *(("--", own) if own != "." else ())]
@@ -46,7 +46,7 @@ class PreCommit:
         new = _added(text or "", entry, file)
         _check(new, text or "", file, more=_parse(f"repos:\n{entry}", file)["repos"])
         write(file, new)
-        return Arranged(
+        return HookChange(
             True,
             f"added to {file}{only_here(program)}; `pre-commit install` has git call it, and "
             "`runtrue hooks uninstall pre-commit` undoes it",
@@ -57,12 +57,12 @@ class PreCommit:
         file, own = _place(project)
         return file if any(True for _ in _ours(_parse(read(file) or "", file), own)) else None
 
-    def remove(self, project: Path) -> Arranged:
+    def remove(self, project: Path) -> HookChange:
         """Take the hook out."""
         file, own = _place(project)
         text = read(file)
         if text is None or not any(True for _ in _ours(_parse(text, file), own)):
-            return Arranged(False, f"{file} has no such hook")
+            return HookChange(False, f"{file} has no such hook")
         new = text
         while any(True for _ in _ours(_parse(new, file), own)):
             new = _removed(new, file, own)
@@ -71,7 +71,7 @@ class PreCommit:
         else:
             _parse(new, file)
             write(file, new)
-        return Arranged(True, f"removed from {file}")
+        return HookChange(True, f"removed from {file}")
 
 
 def _place(project: Path) -> tuple[Path, str]:

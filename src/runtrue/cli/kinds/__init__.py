@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -47,7 +48,7 @@ class Shown(Enum):
     DETAILS = auto()
 
 
-class RunKind(Generic[R]):
+class RunKind(ABC, Generic[R]):
     """A kind of run, as a surface needs to know it. By default a run asks nothing."""
 
     #: The report of such a run, as data.
@@ -59,6 +60,7 @@ class RunKind(Generic[R]):
     #: What a yes or no at a terminal is about.
     asks = "Apply these changes"
 
+    @abstractmethod
     def prepare(
         self, run: RunRow, home: Home, secrets: Mapping[str, Any], *, force: bool
     ) -> Segment:
@@ -66,15 +68,14 @@ class RunKind(Generic[R]):
 
         `force` allows what was interrupted in the middle to be done again.
         """
-        raise NotImplementedError
 
     def sandbox(self, run: RunRow, home: Home) -> GitSandbox | None:
         """Return the sandbox of a run away from the user's files, if it has one. Makes nothing."""
         return None
 
+    @abstractmethod
     def report(self, journal: Journal, home: Home, run: RunRow) -> R:
         """Return the report of a run that is not over."""
-        raise NotImplementedError
 
     def stopped(self, run: RunRow, home: Home, report: R) -> R:
         """Do what is left to do when a run has stopped, and return the report with it."""
@@ -145,13 +146,13 @@ class RunKind(Generic[R]):
     def conclude(self, home: Home, report: R) -> None:
         """Print what comes after the report, or ask."""
 
+    @abstractmethod
     def print_report(self, report: R, *, asked: bool = False, shown: Shown = Shown.NOTHING) -> None:
         """Print the outcome of a run; `asked` when a person has just seen its diff."""
-        raise NotImplementedError
 
+    @abstractmethod
     def print_details(self, report: R) -> None:
         """Print what happened in a run, step by step."""
-        raise NotImplementedError
 
     def print_question(self, run_id: str, question: Question | None) -> None:
         """Print what a waiting run wants."""

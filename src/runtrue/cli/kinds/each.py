@@ -33,6 +33,7 @@ from runtrue.flow import (
     bound_emit,
     drive_children,
 )
+from runtrue.foreign_text import cut
 from runtrue.home import Home
 from runtrue.loop import Finding
 
@@ -201,8 +202,7 @@ def _said(item: EachItem) -> str:
     if item.status == RunState.WAITING:
         return f"waiting: runtrue runs show {item.run_id}"
     if item.result is not UNSET and sys.stdout.isatty():
-        text = msgspec.json.encode(item.result).decode()
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        return cut(msgspec.json.encode(item.result).decode(), _LONGEST)
     if item.patch not in (None, UNSET):
         return f"{item.status}; apply it: runtrue runs apply {item.run_id}"
     why = item.error or (item.why if item.why not in (UNSET, item.status) else None)

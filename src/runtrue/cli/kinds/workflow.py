@@ -22,6 +22,7 @@ from runtrue.flow import (
     RunRow,
     Segment,
 )
+from runtrue.foreign_text import one_line
 from runtrue.home import Home
 from runtrue.loop import Finding
 from runtrue.workflow import (
@@ -45,9 +46,7 @@ def print_finding(finding: Finding) -> None:
     place = f"{where}: " if where else ""
     echo(f"{place}{finding.message}", err=True)
     if "status" in finding.data and finding.sample:
-        said = " ".join(finding.sample.split())
-        cut = "…" if len(said) > _LONGEST_SAID else ""
-        echo(f"  output: {said[:_LONGEST_SAID]}{cut}", err=True)
+        echo(f"  output: {one_line(finding.sample, _LONGEST_SAID + 1)}", err=True)
     available = finding.available
     # Most messages name the nearest of what there is by themselves.
     if available and not set(available) & set(re.findall(r"[\w.-]+", finding.message)):

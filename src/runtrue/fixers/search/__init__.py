@@ -15,11 +15,4 @@ if TYPE_CHECKING:
     from runtrue.fixers.search.mutants import MutantReport, try_mutants
     from runtrue.fixers.search.report import Searching
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "fixer": "SearchFixer",
-        "mutants": "MutantReport try_mutants",
-        "report": "Searching",
-    },
-)
+__all__ = lazy_exports(__name__)

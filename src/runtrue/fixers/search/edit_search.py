@@ -396,6 +396,6 @@ def _is_weak(baseline: Baseline, targets: Sequence[str]) -> bool:
     return len(targets) <= _FEW and values
 
 
-def where_to_look(suspicion: Suspicion, count: int = 5) -> list[str]:
+def where_to_look(suspicion: Suspicion) -> list[str]:
     """Return the most suspect lines, as `file:line`."""
-    return [f"{file}:{line}" for file, line, _ in suspicion.top(count)]
+    return [f"{file}:{line}" for file, line, _ in suspicion.top(5)]

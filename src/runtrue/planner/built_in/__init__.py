@@ -15,11 +15,4 @@ if TYPE_CHECKING:
     from runtrue.planner.built_in.snippets import is_own_code
     from runtrue.planner.built_in.tools import names_tool
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "generator": "BuiltInGenerator",
-        "snippets": "is_own_code",
-        "tools": "names_tool",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -15,11 +15,4 @@ if TYPE_CHECKING:
     from runtrue.planner.fix.fix_workflow import fix_workflow
     from runtrue.planner.fix.references import redirect
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "draft": "suggestions",
-        "fix_workflow": "fix_workflow",
-        "references": "redirect",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -13,9 +13,4 @@ from runtrue._lazy import lazy_exports
 if TYPE_CHECKING:
     from runtrue.planner.model.generator import ModelWorkflowGenerator
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "generator": "ModelWorkflowGenerator",
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -22,17 +22,4 @@ if TYPE_CHECKING:
         WorkflowDiscoveryNode,
     )
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "agreement": "AgreementNode",
-        "clarification": "ClarificationNode",
-        "generator": "WorkflowGeneratorNode",
-        "runtime": "RuntimeValidationNode WorkflowRunNode",
-        "stages": (
-            "ComponentBrowsingNode MetadataGenerationNode ParameterDiscoveryNode "
-            "ParameterMappingNode ParameterPreparationNode ResultPreparationNode "
-            "ValidatorNode WorkflowDiscoveryNode"
-        ),
-    },
-)
+__all__ = lazy_exports(__name__)

@@ -15,11 +15,4 @@ if TYPE_CHECKING:
     from runtrue.sandbox.isolation.level import Level, choose, missing, unavailable, weaknesses
     from runtrue.sandbox.isolation.visible_paths import environment_paths, git_paths
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "box": "LEVEL WRITE Box Isolation IsolationRecord",
-        "level": "Level choose missing unavailable weaknesses",
-        "visible_paths": "environment_paths git_paths",
-    },
-)
+__all__ = lazy_exports(__name__)

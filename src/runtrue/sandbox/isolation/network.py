@@ -15,11 +15,10 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtrue.addresses import kind_of, plain
+from runtrue.addresses import is_loopback, kind_of, plain
 from runtrue.process import temporary_directory
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ async def routed(
         socket = directory / "s"
         server = await asyncio.start_unix_server(proxy.serve, socket, limit=_LONGEST_HEAD)
         try:
-            inner = [":".join(route) for route in proxy.routes if _is_loopback(route[0])]
+            inner = [":".join(route) for route in proxy.routes if is_loopback(route[0])]
             start = (sys.executable, "-I", "-S", str(_RELAY), str(socket), _network(), *inner)
             relay = (*start, "--", *argv)
             yield relay, replace(view, write=(*view.write, directory))
@@ -126,13 +125,6 @@ class Proxy:
 def _network() -> str:
     """Return our network namespace: a command in the same one needs no tunnels."""
     return str(Path("/proc/self/ns/net").readlink())
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 async def _connect(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -12,12 +12,4 @@ if TYPE_CHECKING:
     from runtrue.workflow.apis.open_api import open_api
     from runtrue.workflow.apis.search import nearest_operations
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "document": "ApiError",
-        "files": "Api ApiStore unknown_api",
-        "open_api": "open_api",
-        "search": "nearest_operations",
-    },
-)
+__all__ = lazy_exports(__name__)

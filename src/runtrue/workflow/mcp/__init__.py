@@ -32,15 +32,4 @@ if TYPE_CHECKING:
         ToolResult,
     )
 
-__all__ = lazy_exports(
-    __name__,
-    {
-        "catalog": "Catalog",
-        "files": "add_server load_servers must_be_free remove_server servers_request",
-        "servers": (
-            "HttpServer MissingVariables ResolvedServer Server ServerConfigError StdioServer"
-        ),
-        "sessions": "Sessions untrusted",
-        "tools": "Category ToolAnnotations ToolError ToolInfo ToolResult",
-    },
-)
+__all__ = lazy_exports(__name__)

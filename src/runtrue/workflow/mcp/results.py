@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtrue.documents import Pointer
+from runtrue.foreign_text import one_line
 from runtrue.loop import Fault, fault_of_status
 from runtrue.workflow.mcp.tools import Category, ToolError, ToolInfo, ToolResult
 from runtrue.workflow.paths import opened
@@ -197,8 +198,7 @@ def mismatches(schema: dict[str, Any], value: Any) -> list[Mismatch]:
 
 def shorten(text: str, limit: int = _SHOWN_LINE) -> str:
     """Return a text on one line, cut where it is too long for a message."""
-    text = " ".join(text.split())
-    return text if len(text) <= limit else f"{text[:limit]}…"
+    return one_line(text, limit + 1)
 
 
 def too_large(most: float) -> str:

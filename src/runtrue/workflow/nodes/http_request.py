@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus, urlencode
 import msgspec
 
 from runtrue.errors import NodeFailed, RuntimeValidationError
+from runtrue.foreign_text import cut
 from runtrue.loop import Fault
 from runtrue.workflow.nodes.http_params import (
     METHODS,
@@ -73,7 +74,7 @@ def show_url(url: str) -> str:
     url, mark, query = url.partition("?")
     if mark:
         url = f"{url}?{'&'.join(map(_show_pair, query.split('&')))}"
-    return url if len(url) <= _LONGEST_SHOWN else f"{url[: _LONGEST_SHOWN - 1]}…"
+    return cut(url, _LONGEST_SHOWN)
 
 
 def has_secret(url: str) -> bool:

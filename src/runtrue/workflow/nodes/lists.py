@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -58,9 +59,9 @@ class ListNode(WorkflowNode[P]):
         """Work on the entries."""
         return Result(self.outputs(params, entries_of(params.items)))  # type: ignore[attr-defined]
 
+    @abstractmethod
     def outputs(self, params: P, entries: list[Any]) -> dict[str, Any]:
         """Return the outputs for these entries."""
-        raise NotImplementedError
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
         """False: nothing is changed."""

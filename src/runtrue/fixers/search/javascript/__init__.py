@@ -14,4 +14,4 @@ from runtrue._lazy import lazy_exports
 if TYPE_CHECKING:
     from runtrue.fixers.search.javascript.session import JavascriptSession
 
-__all__ = lazy_exports(__name__, {"session": "JavascriptSession"})
+__all__ = lazy_exports(__name__)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtrue.atomic_file import usual_mode, write_atomically
 from runtrue.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class HookChange:
     """Whether a file was changed, and a sentence for the user."""
 
     changed: bool
@@ -58,19 +58,5 @@ def write(file: Path, text: str, *, mode: int | None = None) -> None:
     target = file.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     if mode is None:
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(text.encode())
-        Path(name).chmod(mode)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+        mode = target.stat().st_mode & 0o777 if target.exists() else usual_mode()
+    write_atomically(target, text.encode(), mode=mode)
