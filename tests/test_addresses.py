@@ -202,7 +202,7 @@ class TestWhatARefusalSays:
             host="example.com", address=METADATA, port=80, kind=AddressType.LINK_LOCAL
         )
         assert error.message == (
-            f"example.com leads to {METADATA}, a link-local address, which workflows may not reach"
+            f"example.com leads to {METADATA}, a link-local address, which workflows may not access"
         )
         assert error.data == {
             "host": "example.com",
@@ -213,7 +213,7 @@ class TestWhatARefusalSays:
 
     def test_an_address_by_itself(self) -> None:
         error = RefusedAddress(host=NONE, address=NONE, port=1, kind=AddressType.UNSPECIFIED)
-        assert str(error) == f"{NONE} is an unspecified address, which workflows may not reach"
+        assert str(error) == f"{NONE} is an unspecified address, which workflows may not access"
 
     def test_an_address_that_stands_for_another(self) -> None:
         with pytest.raises(RefusedAddress) as caught:

@@ -218,7 +218,7 @@ SKIPPED = """
             "shop.py:6: coverage_threshold_unmet (coverage)",
             "never run: shop.py: 6-8",
         ),
-        (UNTESTED, "tax.py: required_tests_missing (test_kinds)", "there is no test for tax.py"),
+        (UNTESTED, "tax.py: required_tests_missing (test_kinds)", "no test covers tax.py"),
         (
             {
                 **UNTESTED,
@@ -390,7 +390,7 @@ def test_where_there_never_was_a_test_the_gate_asks_for_one(
     write(project, {"shop.py": SHOP["shop.py"]})
     held = machine.runtrue("gate", "--check", "python -m pytest", cwd=project)
     assert held.code == 2
-    assert "there is no test to run, so nothing is proven" in held.err
+    assert "no test ran, so nothing is proven" in held.err
     assert "to do: add a test that the check finds" in held.err
 
 
@@ -655,7 +655,7 @@ def test_the_kinds_of_tests_of_a_type_are_looked_for_in_the_tests_of_the_change(
     write(project, {"shop.py": DISCOUNT.replace("0.9", "0.90"), "tests/test_shop.py": own})
     done = machine.runtrue("gate", "--type", "new_function", cwd=project)
     assert done.code == (2 if missing else 0), done.err
-    assert (f"no test is of these kinds: {missing};" in done.err) is (missing is not None)
+    assert (f"no test of these kinds: {missing};" in done.err) is (missing is not None)
 
 
 def test_a_refactoring_may_not_lose_coverage(machine: Machine, make_project: MakeProject) -> None:
@@ -664,7 +664,7 @@ def test_a_refactoring_may_not_lose_coverage(machine: Machine, make_project: Mak
     write(project, {"shop.py": longer})
     done = machine.runtrue("gate", "--type", "refactor", cwd=project)
     assert done.code == 2
-    assert "75.0 % of shop.py, 100 % are required; never run: shop.py: 3" in done.err
+    assert "75.0 % of shop.py, 100 % is required; never run: shop.py: 3" in done.err
     write(project, {"shop.py": "def total(prices):\n    added = sum(prices)\n    return added\n"})
     assert machine.runtrue("gate", "--type", "refactor", cwd=project).code == 0
 

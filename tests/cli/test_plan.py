@@ -325,7 +325,7 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     assert "you changed model.py meanwhile: validating together with that" in stopped.err
     assert stopped.json["state"] == "complete"
     assert stopped.json["refused"].endswith(
-        "rate fails together with what you have changed meanwhile, and without the plan as well"
+        "rate fails together with what you changed in the meantime, and without the plan as well"
     )
     assert plans.read("handler.py") == FILES["handler.py"]
     (plans.project / "model.py").write_text(FILES["model.py"])
@@ -475,7 +475,7 @@ def test_explain_tells_what_was_found_tried_asked_and_said(plans: Plans) -> None
         "    data: ",
         "  diagnosis: ",
         "fix for rate by command: out of bounds (model.py)",
-        "step s1 revised by bounds, as a person said",
+        "step s1 revised by bounds, as a person asked",
         "  needed: model.py",
         "asked (guidance): the rate is wrong (allowed: model.py)",
         f"  next: runtrue plan apply {plan_id}",

@@ -158,7 +158,7 @@ def test_a_made_strategy_is_approved_by_yes_and_made_again_with_anything_else(
     (plans.project / "runtrue.toml").write_text(f'[checks.two]\ncommand = "{HAS_TWO["command"]}"\n')
     asked = plans.run("new", "Write two", "--profile", "review", "--agent", agent)
     assert asked.code == 3, asked.said
-    assert "asks: is this strategy right?" in asked.out
+    assert "question: is this strategy right?" in asked.out
     assert "write two (agent)" in asked.out
     plan_id = asked.out.split()[1].rstrip(":")
     refused = plans.run("answer", plan_id, "x", "--allow", "model.py")
@@ -262,7 +262,7 @@ def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plan
     path = plans.file("true", HAS_TWO, strategy={"steps": [step]}, automation_profile="cautious")
     done = plans.run("new", path)
     assert done.code == 3, done.said
-    assert "a step cannot be carried out as planned" in done.out
+    assert "a step cannot be done as planned" in done.out
     assert "it is given no time ([fixers.search] seconds" in done.out
 
 

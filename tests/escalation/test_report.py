@@ -67,7 +67,7 @@ def test_a_loop_out_of_time_says_how_long_it_took() -> None:
 
 def test_what_is_known_before_the_first_attempt_is_enough_for_a_report() -> None:
     made = report_on(escalation(), History(), subject())
-    assert made.why == "The loop escalated before the first attempt."
+    assert made.why == "The run escalated before the first attempt."
     assert "## All test results\n\nNone." in made.to_markdown()
 
 
@@ -75,7 +75,7 @@ def test_what_is_known_before_the_first_attempt_is_enough_for_a_report() -> None
     ("action", "told"),
     [
         (Response.HUMAN_REVIEW, '`runtrue runs resume 0198-run --answer "…"`'),
-        (Response.SENIOR_AGENT, "A stronger fixer is asked next; look at it with"),
+        (Response.SENIOR_AGENT, "A stronger fixer comes next; look at it with"),
         (Response.ABORT_WITH_REPORT, "The run is over; look at it with"),
         (Response.FLAG_AND_CONTINUE, "The run continues; look at it with"),
     ],

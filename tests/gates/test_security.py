@@ -160,7 +160,7 @@ def test_where_nothing_was_changed_nothing_is_run(
     (workplace.directory / "app.js").write_text("eval(x)")
     verdict = judge(workplace, changed)
     assert verdict.passed
-    assert verdict.output == "nothing to look at: no Python file was changed"
+    assert verdict.output == "nothing to scan: no Python file was changed"
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["and passes", "and fails where strict"])
@@ -177,7 +177,7 @@ def test_without_a_scanner_the_verdict_says_so(
     verdict = judge(workplace, {"shop/app.py": ALL}, strict=strict)
     assert verdict.passed is not strict
     said = verdict.findings[0].message if strict else verdict.output
-    assert said.startswith("no scanner: bandit is neither on PATH nor beside runtrue")
+    assert said.startswith("no scanner: bandit is neither on PATH nor installed beside runtrue")
     assert [finding.fault for finding in verdict.findings] == [Fault.CHECK] * strict
 
 
@@ -225,7 +225,7 @@ def test_a_scanner_of_the_users_looks_at_any_language(workplace: Workplace) -> N
         (
             """echo '{"runs": [{"tool": {"driver": {}}, "results": [],"""
             """ "invocations": [{"executionSuccessful": false}]}]}'""",
-            "it reports that it failed",
+            "it reports a failure",
         ),
     ],
 )
@@ -242,7 +242,7 @@ def test_a_scanner_that_breaks_is_the_checks_fault(
 def test_a_scanner_that_does_not_end_is_stopped(workplace: Workplace) -> None:
     verdict = judge(workplace, {"shop/app.py": ALL}, command="sleep 60", timeout=0.3)
     assert [finding.fault for finding in verdict.findings] == [Fault.CHECK]
-    assert "did not end within" in verdict.findings[0].message
+    assert "did not finish within" in verdict.findings[0].message
 
 
 # -- SARIF ----------------------------------------------------------------------------------------

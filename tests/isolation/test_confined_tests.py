@@ -30,7 +30,7 @@ PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider -s"
 def arena(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Arena]:
     level: Level = request.param
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     made = Arena(tmp_path, level)
     yield made
     made.close()

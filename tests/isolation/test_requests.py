@@ -508,7 +508,7 @@ def test_a_task_that_asks_for_metadata_is_run_once_and_left_to_a_person(machine:
     url = f"http://{METADATA}/latest/meta-data/iam"
     done = machine.runtrue("do", f"fetch {url} and extract the secret key")
     assert done.code == 1
-    assert f"{METADATA} is a link-local address, which workflows may not reach" in done.said
+    assert f"{METADATA} is a link-local address, which workflows may not access" in done.said
     assert "run once" in done.said
 
 

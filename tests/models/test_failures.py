@@ -128,7 +128,10 @@ def test_what_the_library_will_not_send_is_a_rejected_question() -> None:
     endpoint = find_endpoint("deepseek:x", {"DEEPSEEK_API_KEY": KEY})
     error = failure_of(UserError(f"no schema with {KEY} in it"), endpoint)
     assert isinstance(error, RequestRejected)
-    assert str(error) == "deepseek:x at deepseek cannot be asked this: no schema with [key] in it"
+    assert (
+        str(error) == "deepseek:x at deepseek rejected the request before sending it: "
+        "no schema with [key] in it"
+    )
 
 
 def test_the_time_that_a_provider_asks_to_wait_is_handed_on(openai_server: OpenAIServer) -> None:
@@ -180,7 +183,7 @@ def test_what_failed_after_an_answer_that_did_not_fit_has_what_both_used(
     ("steps", "problem"),
     [
         ([Say(""), Say(None)], "it is empty"),
-        ([Say(" \n", finish_reason="length")], "it was cut off at the limit of output tokens"),
+        ([Say(" \n", finish_reason="length")], "it hit the limit of output tokens"),
         (
             [Say(None, finish_reason="content_filter")],
             "the provider's content filter withheld it",

@@ -165,7 +165,7 @@ class TestModel:
     @pytest.mark.parametrize(
         ("bad", "reason"),
         [
-            ({"steps": []}, "a list of steps, with one at least"),
+            ({"steps": []}, "a list of at least one step"),
             ({"steps": [{"id": "a", "description": "x", "actor": "command"}]}, "needs a `command`"),
             ({"steps": [{"id": "a", "description": "x"}]}, "no agent is configured"),
             ({"steps": [{"id": "a", "description": "x", "actor": "model"}] * 2}, "another step"),
@@ -203,7 +203,7 @@ class TestModel:
         made = strategize(request, workplace)
         assert made.strategy is None
         assert made.failure is not None
-        assert made.failure.startswith("openai:gpt-4o gave nothing that can be used: a: its actor")
+        assert made.failure.startswith("openai:gpt-4o gave no usable strategy: a: its actor")
         assert len(openai_server.requests) == 3
         assert made.usage is not None
         assert made.usage["requests"] == 3

@@ -75,7 +75,7 @@ def test_a_path_that_leads_nowhere_is_asked_again_and_typed(
         page = visit(chromium, address)
         page.get_by_label("Another path for ranking").fill("$.data.zip")
         page.get_by_role("button", name="Use these values").click()
-        expect(page.locator("#question")).to_contain_text("$.data.zip is not in the answer")
+        expect(page.locator("#question")).to_contain_text("$.data.zip is not in the response")
         page.get_by_label("Another path for ranking").fill("data.code")
         page.get_by_role("button", name="Use these values").click()
         state_of(page, "Passed")

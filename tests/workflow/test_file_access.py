@@ -48,8 +48,8 @@ def test_the_working_directory_is_reached(path: str, home: Path) -> None:
         ("project/../other/notes.txt", "outside of the working directory"),
         ("project/.git/config", "belongs to git"),
         (".runtrue/journal.db", "belongs to runtrue"),
-        ("project/.env", "may hold a key or a password"),
-        ("project/data/server.pem", "may hold a key or a password"),
+        ("project/.env", "may contain a key or a password"),
+        ("project/data/server.pem", "may contain a key or a password"),
     ],
 )
 def test_what_is_outside_or_private_is_refused(path: str, reason: str, home: Path) -> None:

@@ -71,7 +71,7 @@ COMMANDS = {
     ),
     "ui": (
         "runtrue.cli.ui:ui",
-        "Show runs, questions, workflows and metrics as pages in a browser.",
+        "Show runs, questions, workflows and metrics in a browser.",
     ),
     "init": (
         "runtrue.cli.init:init",
@@ -100,7 +100,7 @@ COMMANDS = {
     ),
     "schedule": (
         "runtrue.cli.schedule:schedule",
-        "Run workflows at times of the clock.",
+        "Run workflows on a schedule.",
     ),
     "worker": (
         "runtrue.cli.worker:worker",

@@ -44,7 +44,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=_complete)
 
 @click.group(cls=CommandGroup)
 def schedule() -> None:
-    """Run workflows at times of the clock.
+    """Run workflows on a schedule.
 
     On one machine, `runtrue schedule run` or a timer of systemd (`runtrue schedule timer`) runs
     them; on a shared database, its workers do. Each tick begins one run, however many look.
@@ -61,9 +61,9 @@ def schedule() -> None:
     "--missed",
     type=click.Choice([one.value for one in Missed]),
     default=Missed.ONCE.value,
-    help="After ticks at which nothing could run: run once, once for each of them, or skip (once).",
+    help="What to do about missed ticks: run once, run all of them, or skip them (once).",
 )
-@click.option("--queue", metavar="NAME", help="Have workers of this queue run it (default).")
+@click.option("--queue", metavar="NAME", help="The queue whose workers run it (default).")
 @click.option("--replace", "replaces", is_flag=True, help="Replace the schedule of that name.")
 @options.as_json
 def add(
@@ -79,9 +79,9 @@ def add(
 ) -> int:
     """Run a workflow whenever a cron expression ticks, with these inputs.
 
-    CRON is minute, hour, day of the month, month and day of the week. Where clocks change, it
-    behaves as cron does. The workflow is kept as it is now: after changing it, add it again with
-    --replace.
+    CRON is minute, hour, day of the month, month and day of the week. Clock changes are handled
+    as cron does. The schedule keeps a copy of the workflow: after changing the workflow, add the
+    schedule again with --replace.
 
     \b
     Examples:
@@ -132,7 +132,7 @@ def add(
 @schedule.command("list")
 @options.as_json
 def list_schedules(as_json: bool) -> int:
-    """List the schedules: when each ticks next, and what its latest run came to."""
+    """List the schedules: when each ticks next, and the result of its latest run."""
     home = Home.find(Path.cwd())
     found: list[tuple[Schedule, RunState | None]] = []
     if home.has_journal:

@@ -41,27 +41,27 @@ def _rate(
     type=click.IntRange(1, 1000),
     default=4,
     metavar="N",
-    help="Drive so many runs at once on each worker (4). The limits of the worker that was started "
+    help="Run this many at once on each worker (4). The limits of the worker that was started "
     "last hold for all of its queue.",
 )
 @click.option(
     "--at-most",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Drive so many runs at once on all workers of the queue together.",
+    help="Run this many at once on all workers of the queue together.",
 )
 @click.option(
     "--rate",
     callback=_rate,
     metavar="N/s|m|h",
-    help="Begin so many runs a second, minute or hour, on all workers together, as in 30/m.",
+    help="Start at most this many runs a second, minute or hour on all workers, as in 30/m.",
 )
 @click.option(
     "--drain",
     type=click.FloatRange(min=0, max=86_400),
     default=30.0,
     metavar="SECONDS",
-    help="After SIGTERM, let runs go on for so long (30); then others take them.",
+    help="After SIGTERM, give runs this long to finish (30); then other workers take them.",
 )
 @click.pass_context
 def worker(
@@ -132,12 +132,13 @@ def status(as_json: bool) -> int:
         place = f"process {one.pid} on {one.host}"
         echo(f"{one.id}  {one.state:<8}  queue {one.queue} × {one.concurrency}  {place}, {seen}")
     if not workers:
-        echo("no worker has been at work within the last hour")
+        echo("no worker has been active in the last hour")
     for queue, counts in depths.items():
         echo(f"queue {queue}: {counts['waiting']} waiting, {counts['driven']} driven")
     for queue in idle:
         echo(
-            f"nobody takes runs of queue {queue}: start `runtrue worker --queue {queue}`", err=True
+            f"no worker takes runs of queue {queue}: start `runtrue worker --queue {queue}`",
+            err=True,
         )
     return 1 if idle else 0
 

@@ -51,7 +51,7 @@ class Parked(Exception):
     """The segment ended because the run waits for an answer."""
 
     def __init__(self, question: Any) -> None:
-        super().__init__("the run waits for an answer")
+        super().__init__("the run is waiting for an answer")
         self.question = question
 
 

@@ -126,7 +126,7 @@ def _keep_from_git(directory: Path) -> None:
     """Have git ignore a directory, unless somebody has said otherwise."""
     file = directory / ".gitignore"
     if not file.exists() and not file.is_symlink():
-        file.write_text("# Made by runtrue. Remove the line below to share what is in here.\n*\n")
+        file.write_text("# Made by runtrue. Remove the line below to share this directory.\n*\n")
 
 
 def load_sessions(project: Path, loop_id: str | None = None) -> tuple[DebugSession, ...]:

@@ -293,7 +293,7 @@ def test_an_end_without_an_answer_is_told_apart(
 def test_a_timeout_is_the_codes_fault() -> None:
     failed = fail("while True: pass", timeout=0.5)
     assert (failed.category, failed.fault) == ("timeout", "candidate")
-    assert failed.message == "the code did not end within 0.5 seconds"
+    assert failed.message == "the code did not finish within 0.5 seconds"
 
 
 def test_a_result_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

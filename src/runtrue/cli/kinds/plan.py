@@ -99,7 +99,7 @@ class PlanNarrator(RepairNarrator):
                 line(f"step {event.step}: {event.description}", "bold")
                 doing(f"step {event.step}: {event.actor}")
             case StepFailed():
-                line(f"  failed, trying again: {event.failure}", "yellow")
+                line(f"  failed, retrying: {event.failure}", "yellow")
             case StepDone():
                 line(f"  {self._ended(event.step)}{_step_text(event)}", "cyan")
             case StepRefused():
@@ -112,7 +112,7 @@ class PlanNarrator(RepairNarrator):
             case FixSucceeded():
                 line("fixed: every required validation passes", "green")
             case FixExhausted():
-                line(f"no more fixes: {event.why.replace('_', ' ')}", "red")
+                line(f"out of fixes: {event.why.replace('_', ' ')}", "red")
             case StrategyRevisionStarted():
                 needed = f"; needed: {', '.join(event.needed)}" if event.needed else ""
                 line(f"revising step {event.step}{needed}", "yellow")

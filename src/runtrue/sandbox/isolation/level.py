@@ -85,7 +85,7 @@ def choose(config: IsolationConfig, asked: str | None = None) -> Level:
             )
         reason = unavailable(level, config.image)
         if reason is not None:
-            raise IsolationError(f"the isolation {level} cannot be had here: {reason}")
+            raise IsolationError(f"the isolation {level} is not available here: {reason}")
         return level
     reasons = []
     for level in _AUTOMATIC:

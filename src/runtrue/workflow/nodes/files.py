@@ -89,13 +89,13 @@ class WriteFile:
 
     file_path: FilePath
     content: Annotated[
-        Any, Meta(description="Text, written as it is; anything else, null too, is written as JSON")
+        Any, Meta(description="Text is written as it is; anything else, including null, as JSON")
     ]
     encoding: Encoding = "utf-8"
-    append: Annotated[bool, Meta(description="Add to the file instead of replacing it")] = False
-    base64: Annotated[
-        bool, Meta(description="Write the bytes that the content is the base64 of")
-    ] = False
+    append: Annotated[bool, Meta(description="Append to the file instead of replacing it")] = False
+    base64: Annotated[bool, Meta(description="Treat the content as base64 and write its bytes")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True)
