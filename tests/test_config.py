@@ -471,7 +471,7 @@ class TestMistakes:
         one = "[[escalation.triggers]]\naction = 'human_review'\ncondition = '{}'\n"
         conditions = ("timeout_exceeded", "regression_detected", "timeout_exceeded")
         assert complaint(tmp_path, "".join(map(one.format, conditions))) == (
-            "9: escalation.triggers.2.condition: 'timeout_exceeded' has a trigger already; "
+            "9: escalation.triggers.2.condition: 'timeout_exceeded' already has a trigger; "
             "keep one of them"
         )
 

@@ -60,7 +60,7 @@ def test_without_json_the_sure_fields_are_on_stdout_and_the_way_on_is_shown(
     waiting = machine.runtrue("do", task)
     assert waiting.code == 3
     assert json.loads(waiting.out) == {"username": "octo"}
-    assert "it is not clear which field is meant by ranking" in waiting.err
+    assert "unclear which field you mean by ranking" in waiting.err
     assert "already done: post; is not done again" in waiting.err
     run_id = waiting.err.split()[1].rstrip(":")
     assert f"runtrue runs resume {run_id} --set ranking=PATH" in waiting.err

@@ -416,7 +416,7 @@ def test_a_test_that_passed_with_the_plan_still_has_to_pass_together_with_your_c
     commit(plans)
     refused = plans.run("apply", "--json")
     assert refused.code == 1, refused.said
-    assert "tests fails together with what you have changed" in refused.json["refused"]
+    assert "tests fails together with what you changed" in refused.json["refused"]
     assert plans.read("handler.py") == FILES["handler.py"]
 
 

@@ -273,7 +273,7 @@ def test_a_revision_that_needs_approval_waits_for_it_and_nothing_is_used_up_by_a
     path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile=profile)
     asked = plans.run("new", path)
     assert asked.code == 3, asked.said
-    assert "asks: may step s1 be replaced by this?" in asked.out
+    assert "question: may this replace step s1?" in asked.out
     assert "only handler.py, model.py)" in asked.out
     plan_id = asked.out.split()[1].rstrip(":")
     done = plans.run("answer", plan_id, "yes", "--json")

@@ -175,7 +175,7 @@ def test_a_queue_and_apply_exclude_each_other(
     user, _ = machines
     done = user.runtrue("fix", "--queue", "default", "--apply", cwd=make_project(LINT_ONLY))
     assert done.code == 2
-    assert "--queue and --apply exclude each other" in done.err
+    assert "--queue cannot be used with --apply" in done.err
     assert user.runtrue("runs", "list", "--all", "--json").json["runs"] == []
 
 

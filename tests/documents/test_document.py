@@ -337,7 +337,7 @@ def test_json_is_written_for_people() -> None:
         ([0, math.nan, {1}], "the value at '/1' is not a number"),
         ({"a": 0, "b": math.nan, "c": {1}}, "the value at '/b' is not a number"),
         pytest.param([10**5000], "the value at '/0' is too large a number", id="huge"),
-        (["\ud800"], "the value at '/0' holds half of a surrogate pair"),
+        (["\ud800"], "the value at '/0' contains half of a surrogate pair"),
         ({"\udfff": 1}, "it has a key with half of a surrogate pair"),
     ],
 )

@@ -153,7 +153,7 @@ LAST: dict[Condition, tuple[Finding, str]] = {
     ),
     Condition.SECURITY_ISSUE_FOUND: (
         finding(category=SECURITY_ISSUE, data={"rule": "B602"}),
-        "not safe in attempt 2: `B602 at shop.py:2`.",
+        "unsafe code in attempt 2: `B602 at shop.py:2`.",
     ),
     Condition.COVERAGE_THRESHOLD_UNMET: (
         finding("71 % of 80 % needed", category=COVERAGE_UNMET),

@@ -65,7 +65,7 @@ def test_a_message_keeps_within_slacks_limit(tmp_path: Path) -> None:
         _send(server.url, tmp_path, "$report", original_code={"a.py": "x" * 50_000})
     text = _text(server)
     assert 1_000 < len(text) <= 4_000
-    assert "Left out here for their length" in text
+    assert "Too long to show here" in text
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ class TestEdits:
         ("edit", "reason"),
         [
             ({**GOOD, "old": "nowhere"}, "`old` does not occur"),
-            ({**GOOD, "path": "../app.py"}, "not the path of a file in the project"),
+            ({**GOOD, "path": "../app.py"}, "not a file path relative to the project"),
             ({"path": "test_app.py", "content": ""}, "judges the program"),
             ({"path": "pyproject.toml", "content": ""}, "judges the program"),
             ({"path": "checks/run.py", "content": ""}, "judges the program"),
@@ -505,7 +505,7 @@ class TestWhatCameBefore:
             "an off-by-one, as in fix-7",
             "What to do: Do not subtract",
             "Confidence: 75%",
-            "remembered of failures like these:\n```text\nfix-7, by agent:\n-    return 1\n",
+            "knows about failures like these:\n```text\nfix-7, by agent:\n-    return 1\n",
             "- Attempt 2 changed app.py; still failing: AssertionError (test_app.py::test_it).",
             "Return the sum, rounded",
             "it changed no file",

@@ -216,12 +216,12 @@ def test_a_scanner_of_the_users_looks_at_any_language(workplace: Workplace) -> N
     ("command", "why"),
     [
         ("no-such-scanner {files}", "'no-such-scanner' cannot be run: No such file or directory"),
-        ("no-such-scanner {files} | cat", "gave no report that can be read"),
-        ("echo fine", "gave no report that can be read (exit code 0)"),
-        ("sh -c 'exit 3'", "gave no report that can be read (exit code 3)"),
-        ("echo '[1, 2]'", "gave no report that can be read"),
-        ("""echo '{"runs": 5}'""", "gave no report that can be read"),
-        ("""echo '{"results": [{}], "errors": []}'""", "gave no report that can be read"),
+        ("no-such-scanner {files} | cat", "gave no readable report"),
+        ("echo fine", "gave no readable report (exit code 0)"),
+        ("sh -c 'exit 3'", "gave no readable report (exit code 3)"),
+        ("echo '[1, 2]'", "gave no readable report"),
+        ("""echo '{"runs": 5}'""", "gave no readable report"),
+        ("""echo '{"results": [{}], "errors": []}'""", "gave no readable report"),
         (
             """echo '{"runs": [{"tool": {"driver": {}}, "results": [],"""
             """ "invocations": [{"executionSuccessful": false}]}]}'""",

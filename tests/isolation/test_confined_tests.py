@@ -155,7 +155,7 @@ def test_a_fixer_that_hits_a_limit_fails_of_it(arena: Arena, fixer: str) -> None
 @pytest.mark.parametrize(
     ("body", "key"),
     [
-        ("import socket; socket.create_connection(('127.0.0.1', 9))", "`network` in [isolation]"),
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", "`network` of [isolation]"),
         ("open('<home>/other/notes.txt')", "`read` and `write` in [isolation]"),
     ],
 )

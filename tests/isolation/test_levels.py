@@ -66,7 +66,7 @@ def test_the_level_is_settled_once_and_kept(machine: dict[Level, str | None]) ->
     settled = Isolation.of(CONFIG, {"RUNTRUE_ISOLATION": "landlock"})
     assert settled.record == IsolationRecord("landlock", ())
     machine[Level.LANDLOCK] = "this kernel has no Landlock"
-    with pytest.raises(IsolationError, match="cannot be had here"):
+    with pytest.raises(IsolationError, match="is not available here"):
         Isolation(settled.config).box()
 
 

@@ -93,7 +93,7 @@ def test_a_failure_is_known_by_its_structure_and_says_nothing_of_the_key(
             Refuse(404, "No such model."),
             "is not there (404): No such model; check the model's name",
         ),
-        (Refuse(400, ECHO), "rejected the question (400): the key [key] is at fault"),
+        (Refuse(400, ECHO), "rejected the request (400): the key [key] is at fault"),
         (Refuse(500, "first\n  line"), "failed (500): first line"),
         (Refuse(500, " "), "failed (500)"),
         (Refuse(500, "x" * 301), f"failed (500): {'x' * 300}…"),

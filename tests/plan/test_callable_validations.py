@@ -171,7 +171,7 @@ def test_half_of_an_answer_is_none(workplace: Workplace) -> None:
         "    frame.f_locals['place'].write_text('{\"passed\": true')\n    os._exit(0)"
     )
     finding = broken(call(workplace, body))
-    assert "cannot be kept as JSON" in finding.message
+    assert "cannot be stored as JSON" in finding.message
 
 
 def test_one_that_does_not_end_is_stopped_with_all_it_started(workplace: Workplace) -> None:

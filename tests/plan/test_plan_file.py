@@ -264,8 +264,8 @@ class TestMistakes:
             ),
             (
                 "    kind: lint\n    watches: [a/../../b]\n",
-                "5: validations.0.watches.0: 'a/../../b' has '..' in it; name it as seen from the "
-                "project",
+                "5: validations.0.watches.0: 'a/../../b' has '..' in it; give a path relative to "
+                "the project",
             ),
             (
                 "    kind: lint\n    watches: ['']\n",

@@ -416,7 +416,7 @@ class TestAgent:
         revised = revise(self.request_(here, bad, two), workplace)
         assert revised.failure is None
         assert [step.id for step in revised.steps] == ["handler.1", "handler.2"]
-        assert "only `steps` are wanted" in (here / "prompt-1").read_text()
+        assert "only `steps` are allowed" in (here / "prompt-1").read_text()
 
 
 class TestNobody:
@@ -426,7 +426,7 @@ class TestNobody:
         made = strategize(self.request_, workplace)
         assert made.strategy is None
         assert made.failure is not None
-        assert "write its steps into a plan file, or name a model" in made.failure
+        assert "write its steps in a plan file, or name a model" in made.failure
 
     def test_it_allows_exactly_what_was_needed(self, workplace: Workplace) -> None:
         revised = revise(self.request_, workplace)

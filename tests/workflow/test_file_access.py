@@ -61,7 +61,7 @@ def test_in_the_home_itself_hidden_files_and_keys_are_refused(home: Path) -> Non
     at_home = access(home, directory=".")
     assert at_home.resolve(home / "other/notes.txt") == home / "other/notes.txt"
     for path in (".bashrc", ".config/app/settings", ".ssh/id_ed25519"):
-        with pytest.raises(RefusedFile, match="hidden files of your home"):
+        with pytest.raises(RefusedFile, match="a hidden file in your home"):
             at_home.resolve(home / path)
 
 

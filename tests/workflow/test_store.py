@@ -131,7 +131,7 @@ def test_a_file_placed_by_hand_is_found(store: WorkflowStore, folder: Path, suff
     assert [saved.description for saved in store.list()] == ["by hand"]
     with pytest.raises(SavedTwice, match="already saved"):
         store.save("weather", WEATHER)
-    with pytest.raises(SavedTwice, match=f"placed by hand as {placed}"):
+    with pytest.raises(SavedTwice, match=f"added by hand as {placed}"):
         store.save("weather", WEATHER, replace=True)
     assert store.delete("weather") == placed
     assert names(store) == []

@@ -75,9 +75,9 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "same id": (flow(A, B, A), "/nodes/2/id", "the id 'a' is already that of node 0"),
     "input and node": (flow(A, inputs={"a": {}}), "/nodes/0/id", "'a' is the name of an input"),
-    "input env": (flow(A, inputs={"env": {}}), "/inputs/env", "'env' has a meaning of its own"),
-    "node env": (flow({**A, "id": "env"}), "/nodes/0/id", "'env' has a meaning of its own"),
-    "node __index__": (flow({**A, "id": "__index__"}), "/nodes/0/id", "has a meaning of its own"),
+    "input env": (flow(A, inputs={"env": {}}), "/inputs/env", "'env' has a special meaning"),
+    "node env": (flow({**A, "id": "env"}), "/nodes/0/id", "'env' has a special meaning"),
+    "node __index__": (flow({**A, "id": "__index__"}), "/nodes/0/id", "has a special meaning"),
     "two stdins": (
         flow(A, inputs={"x": {"stdin": True}, "y": {"stdin": True}}),
         "/inputs/y/stdin",

@@ -257,7 +257,7 @@ def _kind_problem(change: ChangedFile, programs: GitPrograms) -> tuple[str, str]
         if not (stat.S_ISREG(change.seen) or stat.S_ISLNK(change.seen)):
             return "special", "is neither a file nor a link"
         if change.seen & (stat.S_ISUID | stat.S_ISGID):
-            return "setuid", "would run with its owner's rights, whoever runs it"
+            return "setuid", "would run with its owner's rights for anyone who runs it"
         if change.names > 1 and stat.S_ISREG(change.seen):
             return "hard_link", "has other names (hard links), which may be outside the project"
     if change.size > LARGEST * 1024 * 1024:

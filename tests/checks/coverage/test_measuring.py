@@ -159,7 +159,7 @@ class TestWhyNot:
         project.write("jest", "#!/bin/sh\nexit 0\n").chmod(0o755)
         assert project.check("./jest", cover=True).coverage is None
         assert project.measured().why_not == (
-            "jest left no coverage report that can be read: see what it printed"
+            "jest left no readable coverage report; see its output"
         )
 
     @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_what_is_close_to_json_data_becomes_it() -> None:
         ("decimal.Decimal(1)", "$ is a Decimal; use float() or str()"),
         ("pathlib.Path('x')", "$ is a PosixPath; use str()"),
         ("(x for x in [])", "$ is a generator; use list()"),
-        ("'\\ud800'", "$ holds half of a surrogate pair"),
+        ("'\\ud800'", "$ contains half of a surrogate pair"),
         ("object()", "$ is an object"),
         ("[route('a')]", "$[0] is a Route"),
     ],

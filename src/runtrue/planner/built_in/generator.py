@@ -288,7 +288,7 @@ def _selects(tokens: list[TaskToken]) -> bool:
 
 def _refuse_pairs(roles: Roles) -> None:
     for key in (*roles.query, *roles.body, *roles.headers):
-        raise CannotPlan(f"{key!r} in {str(roles.clause)!r} does not belong to anything here")
+        raise CannotPlan(f"{key!r} in {str(roles.clause)!r} belongs to nothing here")
     if roles.documents or roles.token or roles.key:
         raise CannotPlan(f"{str(roles.clause)!r} gives a value that belongs to nothing here")
 
