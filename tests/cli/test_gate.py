@@ -756,3 +756,14 @@ def test_progress_is_shown_to_people_only(machine: Machine, make_project: MakePr
     assert terminal.end() == 0
     assert "pytest: passed" in terminal.screen
     assert "pytest: passed" not in machine.runtrue("gate", cwd=project).err
+
+
+def test_a_terminal_shows_each_finding_once(machine: Machine, make_project: MakeProject) -> None:
+    from tests.cli.test_terminal import Terminal
+
+    project = make_project(SHOP)
+    write(project, UNTESTED)
+    terminal = Terminal(machine, "gate", cwd=project)
+    assert terminal.end() == 2
+    assert "test_kinds: failed" in terminal.screen
+    assert terminal.screen.count("no test covers tax.py") == 1
