@@ -202,7 +202,7 @@ class TestWhatARefusalSays:
             host="example.com", address=METADATA, port=80, kind=AddressType.LINK_LOCAL
         )
         assert error.message == (
-            f"example.com leads to {METADATA}, a link-local address, which workflows may not access"
+            f"example.com resolves to {METADATA}, a link-local address, which workflows may not access"
         )
         assert error.data == {
             "host": "example.com",
@@ -219,7 +219,7 @@ class TestWhatARefusalSays:
         with pytest.raises(RefusedAddress) as caught:
             Allowed().check("x.example", ["64:ff9b::a9fe:a9fe"], 80)
         assert str(caught.value).startswith(
-            f"x.example leads to {METADATA} through 64:ff9b::a9fe:a9fe, a link-local address, "
+            f"x.example resolves to {METADATA} through 64:ff9b::a9fe:a9fe, a link-local address, "
         )
 
     @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_every_condition_is_told_in_one_sentence(condition: Condition) -> None:
 
 def test_a_loop_out_of_time_says_how_long_it_took() -> None:
     spent = escalation(Condition.TIMEOUT_EXCEEDED)
-    assert "was up after 0 s, in attempt 2." in report_on(spent, history(), subject()).why
+    assert "was reached after 0 s, in attempt 2." in report_on(spent, history(), subject()).why
 
 
 def test_what_is_known_before_the_first_attempt_is_enough_for_a_report() -> None:

@@ -175,7 +175,7 @@ def test_a_name_that_leads_inside_is_refused(
 ) -> None:
     names.answers["innocent.example"] = [[address]]
     error = refused("https://innocent.example/")
-    assert f"innocent.example leads to {address}, a" in error.message
+    assert f"innocent.example resolves to {address}, a" in error.message
     assert (error.data["host"], error.data["address"]) == ("innocent.example", address)
     assert connections == []
 

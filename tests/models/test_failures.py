@@ -110,7 +110,7 @@ def test_a_message_says_what_happened_and_what_the_provider_said(
 def test_an_endpoint_that_was_given_no_key_asks_for_one(openai_server: OpenAIServer) -> None:
     openai_server.script(Refuse(401))
     model = open_model("openai:gpt-4o", {"OPENAI_BASE_URL": openai_server.url})
-    with pytest.raises(BadCredentials, match=r"asks for a key \(401\); set OPENAI_API_KEY$"):
+    with pytest.raises(BadCredentials, match=r"needs a key \(401\); set OPENAI_API_KEY$"):
         asyncio.run(model.ask("Hello?"))
 
 
