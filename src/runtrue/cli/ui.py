@@ -161,7 +161,7 @@ def record_answer(home: Home, journal: Journal, run_id: str, answer: PersonAnswe
 
 
 def _answer_to_plan(home: Home, journal: Journal, run: RunRow, answer: PersonAnswer) -> Any:
-    """Return what `plan execute`, `plan apply` or `plan prompt` would record."""
+    """Return what `plan execute`, `plan apply` or `plan answer` would record."""
     from runtrue.plan import Wanted, answer_for, must_be_complete, standing_of
 
     standing = standing_of(journal, home, run)
