@@ -402,7 +402,7 @@ def test_a_tracked_test_that_you_are_still_writing_does_not_keep_a_plan_from_bei
     test.write_text(IS_ONE + HALF)
     applied = plans.run("apply", "--json")
     assert applied.code == 0, applied.said
-    assert "tests fails without the plan as well" in applied.err
+    assert "tests: failed without the plan as well" in applied.err
     assert plans.read("handler.py") == "tax = 1\n"
     assert plans.read("test_tax.py") == IS_ONE + HALF
 

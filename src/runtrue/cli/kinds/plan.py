@@ -81,7 +81,7 @@ class PlanNarrator(RepairNarrator):
             case BaselineFinished():
                 when = _baseline(event.alone)
                 for name, count in event.failed.items():
-                    line(f"{name} fails {when} ({counted(count, 'finding')})", "dim")
+                    line(f"{name}: failed {when} ({counted(count, 'finding')})", "dim")
                 for name in event.cut_off:
                     line(f"{name} was cut off {when}, after half of max_time", "red")
             case StrategizeStarted():
