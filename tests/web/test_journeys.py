@@ -150,7 +150,7 @@ def test_a_click_on_a_field_gives_its_path_and_the_editor_checks_by_itself(
         _choose(page, "login}")
         page.locator(".tree button", has_text="blurb").first.click()
         assert "${fetch.response.data.blurb}" in page.locator("#yaml").input_value()
-        expect(page.locator("#checked .notice.good")).to_have_text("It is valid.")
+        expect(page.locator("#checked .notice.good")).to_have_text("Valid.")
         expect(page.locator("#checked .diff ins").first).to_be_visible()
         page.locator("#yaml").fill("nodes: [")
         expect(page.locator("#checked .notice.bad")).to_be_visible()
