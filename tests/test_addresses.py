@@ -202,7 +202,8 @@ class TestWhatARefusalSays:
             host="example.com", address=METADATA, port=80, kind=AddressType.LINK_LOCAL
         )
         assert error.message == (
-            f"example.com resolves to {METADATA}, a link-local address, which workflows may not access"
+            f"example.com resolves to {METADATA}, a link-local address, which workflows may "
+            "not access"
         )
         assert error.data == {
             "host": "example.com",

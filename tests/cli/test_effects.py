@@ -268,7 +268,7 @@ def test_a_dry_run_of_the_built_in_planner_calls_nothing(machine: Machine, api: 
     assert api.asked == []
     refused = machine.runtrue("do", f"fetch {url}", "--dry-run", "--save", "x")
     assert refused.code == 2
-    assert "nothing that --save could save" in refused.err
+    assert "nothing to save; drop --save" in refused.err
 
 
 # -- what is only known when the run gets there ---------------------------------------------------

@@ -322,7 +322,7 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     (plans.project / "model.py").write_text("nothing\n")
     stopped = plans.run("apply", "--json")
     assert stopped.code == 1, stopped.said
-    assert "you changed model.py meanwhile: validating together with that" in stopped.err
+    assert "you changed model.py in the meantime: validating both together" in stopped.err
     assert stopped.json["state"] == "complete"
     assert stopped.json["refused"].endswith(
         "rate fails together with what you changed in the meantime, and without the plan as well"

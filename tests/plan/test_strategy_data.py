@@ -90,7 +90,7 @@ class TestReading:
             ),
             (
                 step(command="make", steps=[{"description": "x"}]),
-                "steps[0].command: a step with steps of its own runs no command itself",
+                "steps[0].command: a step with steps of its own cannot run a command itself",
             ),
             (step(command=" "), "steps[0].command: this must be text that is not empty"),
             (step(command="a\0b"), "steps[0].command: this must be text that is not empty"),

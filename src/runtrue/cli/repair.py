@@ -170,7 +170,7 @@ class RepairNarrator(Narrator):
             text, style = f"failed: {event.failure}{said}", "red"
         elif event.outside:
             needed = ", ".join(event.outside)
-            text, style = f"dropped: it changed {needed}, outside of the bounds", "yellow"
+            text, style = f"dropped: it changed {needed}, outside the bounds", "yellow"
         elif event.files:
             text, style = f"changed {', '.join(event.files)}", "cyan"
             if event.refused:

@@ -157,7 +157,7 @@ def list_schedules(as_json: bool) -> int:
 @_name
 @options.as_json
 def pause(name: str, as_json: bool) -> int:
-    """Begin no more runs of a schedule until `runtrue schedule resume`."""
+    """Pause a schedule until `runtrue schedule resume`."""
     return _set_paused(name, is_paused=True, as_json=as_json)
 
 
@@ -165,7 +165,7 @@ def pause(name: str, as_json: bool) -> int:
 @_name
 @options.as_json
 def resume(name: str, as_json: bool) -> int:
-    """Let a paused schedule go on at its next tick; those in between are skipped."""
+    """Resume a paused schedule at its next tick; missed ticks are skipped."""
     return _set_paused(name, is_paused=False, as_json=as_json)
 
 
@@ -189,7 +189,7 @@ def remove(name: str, as_json: bool) -> int:
 def run_schedules(once: bool) -> int:
     """Run what is due on this machine, until SIGTERM or SIGINT.
 
-    Runs that were begun here and interrupted go on first. Not for a shared database: its workers
+    Continues interrupted runs first. Not for a shared database: its workers
     do this.
 
     \b
@@ -302,7 +302,7 @@ def _find(journal: Journal, name: str) -> Schedule:
     known = {one.name: one for one in journal.schedules()}
     if name not in known:
         there = ", ".join(known) or "none yet"
-        raise UsageError(f"there is no schedule {name!r}; there is: {there}")
+        raise UsageError(f"there is no schedule {name!r}; available: {there}")
     return known[name]
 
 

@@ -76,7 +76,7 @@ def ui(
         on_ready=partial(_announce, opens=not no_open),
         **_behind(auth_header, public_url),
     )
-    echo("stopped; runs go on", err=True)
+    echo("stopped; runs continue", err=True)
     return 0
 
 
@@ -183,7 +183,7 @@ def _answer_to_plan(home: Home, journal: Journal, run: RunRow, answer: PersonAns
 
 def _announce(address: WebAddress, *, opens: bool) -> None:
     echo(f"open {address.to_open}", err=True)
-    echo("stop with Ctrl-C; runs go on without it", err=True)
+    echo("stop with Ctrl-C; runs continue without it", err=True)
     sys.stderr.flush()
     if opens and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         webbrowser.open(address.to_open)

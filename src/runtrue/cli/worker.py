@@ -134,7 +134,7 @@ def status(as_json: bool) -> int:
     if not workers:
         echo("no worker has been active in the last hour")
     for queue, counts in depths.items():
-        echo(f"queue {queue}: {counts['waiting']} waiting, {counts['driven']} driven")
+        echo(f"queue {queue}: {counts['waiting']} waiting, {counts['driven']} running")
     for queue in idle:
         echo(
             f"no worker takes runs of queue {queue}: start `runtrue worker --queue {queue}`",

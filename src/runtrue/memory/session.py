@@ -91,7 +91,7 @@ def write_session(
     relative = session_path(session.session_id, session.loop_id, session.iteration)
     path = project / relative
     if not _is_within(project, path.parent):
-        return SessionFile(None, f"{path.parent} is outside of {project}: it is a link")
+        return SessionFile(None, f"{path.parent} is outside {project}: it is a link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _keep_from_git(project / DIRECTORY)

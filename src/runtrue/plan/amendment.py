@@ -175,7 +175,7 @@ def _step_correction(step: Step, facts: PlanCorrection) -> Amendment:
     if facts.mode is not None or facts.waive is not None:
         raise PlanError(f"{step.id} is a step: --mode and --waive are for validations")
     if step.steps and facts.command is not None:
-        raise PlanError(f"{step.id} has steps of its own, and runs no command itself")
+        raise PlanError(f"{step.id} has steps of its own, and cannot run a command itself")
     change = StepChange(
         id=step.id,
         command=facts.command,

@@ -109,7 +109,9 @@ class _StrategyReader:
         below: tuple[Step, ...] = ()
         if "steps" in members:
             if command is not None:
-                self.wrong((*at, "command"), "a step with steps of its own runs no command itself")
+                self.wrong(
+                    (*at, "command"), "a step with steps of its own cannot run a command itself"
+                )
             inner = _Around(bounds=holding, actor=actor)
             self.open.append(step_id)
             below = self.steps(members["steps"], (*at, "steps"), inner, _numbered(f"{step_id}."))

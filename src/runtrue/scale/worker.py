@@ -205,7 +205,7 @@ class Worker:
         with self._lock:
             if run.id in self._active:
                 task.cancel()
-                raise RunBusy(f"this worker drives run {run.id} already")
+                raise RunBusy(f"this worker already runs {run.id}")
             self._active[run.id] = asyncio.get_running_loop(), task
         try:
             if self._let_go.is_set():

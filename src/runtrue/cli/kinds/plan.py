@@ -129,7 +129,7 @@ class PlanNarrator(RepairNarrator):
                 line(not_applied(event.why), "red")
             case ApplyRenewed():
                 files = ", ".join(event.files)
-                line(f"you changed {files} meanwhile: validating together with that", "yellow")
+                line(f"you changed {files} in the meantime: validating both together", "yellow")
             case PlanCommitted():
                 line(f"committed to {event.branch} as {event.commit[:10]}", "green")
             case PlanApplied():

@@ -65,7 +65,7 @@ def weaknesses(level: Level) -> tuple[str, ...]:
         return ()
     return (
         "this bubblewrap follows links while it sets up (CVE-2026-87766), so runtrue mounts "
-        "nothing by way of a directory that a command can replace; update it to 0.12.0",
+        "nothing through a directory that a command can replace; update it to 0.12.0",
     )
 
 

@@ -323,7 +323,7 @@ def _require_own(found: os.stat_result, path: PermittedPath) -> None:
     _require_regular(found.st_mode, path.named)
     if found.st_nlink > 1 and not path.may_have_names:
         raise _failed(
-            f"{path.named} has other names (hard links), and may be a file outside of the working "
+            f"{path.named} has other names (hard links), and may be a file outside the working "
             "directory; name it in the task or an input to allow it",
             "refused_file",
             path.named,
