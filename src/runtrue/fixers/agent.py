@@ -67,7 +67,7 @@ class AgentFixer:
 async def run_agent(
     agent: AgentConfig, prompt: str, workplace: Workplace, *, redact: Redact | None = None
 ) -> Proposal:
-    """Run an agent's command on a prompt, confined to the sandbox and what else it may use."""
+    """Run an agent's command on a prompt, confined to the sandbox and what it is allowed to use."""
     command, timeout = agent.command or "", agent.timeout
     try:
         passed_on = secrets_of(agent.env, os.environ)
