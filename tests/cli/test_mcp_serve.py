@@ -329,7 +329,7 @@ def test_no_argument_leads_out_of_the_roots(machine: Machine, tmp_path: Path) ->
             given = {"workflow": "w.yaml", "inputs": {"file": name}}
             read = await client.call_tool("run_workflow", given)
             assert "the password" not in str(read)
-            assert "is outside of the working directory" in str(read)
+            assert "is outside the working directory" in str(read)
         done = await client.call_tool("do", {"task": f"read the file {outside}/secret.txt"})
         assert "the password" not in str(done)
 
