@@ -34,7 +34,7 @@ PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 def run() -> tuple[Table, Table]:
     reasons = {level: unavailable(level) for level in LEVELS}
     levels = [level for level, reason in reasons.items() if reason is None]
-    missing = [f"{level} cannot be had here: {why}" for level, why in reasons.items() if why]
+    missing = [f"{level} is not available here: {why}" for level, why in reasons.items() if why]
     environment = {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(Path.home()),

@@ -202,7 +202,8 @@ class TestWhatARefusalSays:
             host="example.com", address=METADATA, port=80, kind=AddressType.LINK_LOCAL
         )
         assert error.message == (
-            f"example.com leads to {METADATA}, a link-local address, which workflows may not reach"
+            f"example.com resolves to {METADATA}, a link-local address, which workflows may "
+            "not access"
         )
         assert error.data == {
             "host": "example.com",
@@ -213,13 +214,13 @@ class TestWhatARefusalSays:
 
     def test_an_address_by_itself(self) -> None:
         error = RefusedAddress(host=NONE, address=NONE, port=1, kind=AddressType.UNSPECIFIED)
-        assert str(error) == f"{NONE} is an unspecified address, which workflows may not reach"
+        assert str(error) == f"{NONE} is an unspecified address, which workflows may not access"
 
     def test_an_address_that_stands_for_another(self) -> None:
         with pytest.raises(RefusedAddress) as caught:
             Allowed().check("x.example", ["64:ff9b::a9fe:a9fe"], 80)
         assert str(caught.value).startswith(
-            f"x.example leads to {METADATA} through 64:ff9b::a9fe:a9fe, a link-local address, "
+            f"x.example resolves to {METADATA} through 64:ff9b::a9fe:a9fe, a link-local address, "
         )
 
     @pytest.mark.parametrize(

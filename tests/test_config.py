@@ -77,7 +77,7 @@ env = ["DATABASE_URL"]
 """
 
 #: What is said of a variable that cannot be set.
-NO_NAME = "is not a name of a variable: one is not empty, and holds no = or null character"
+NO_NAME = "is not a valid variable name: it must not be empty or hold = or a null character"
 
 EXPECTED = Config(
     checks={
@@ -376,7 +376,7 @@ class TestMistakes:
             ("[checks.a]\ncommand = ' '\n", "2: checks.a.command: the command is empty"),
             (
                 '[checks.a]\ncommand = "a\\u0000b"\n',
-                "2: checks.a.command: a command cannot hold a null character",
+                "2: checks.a.command: a command cannot contain a null character",
             ),
             (
                 "[fixers.agent]\ncommand = 'agent \"'\n",
@@ -418,7 +418,7 @@ class TestMistakes:
             ("'' = 'x'", f'"": {NO_NAME}'),
             ("'A=B' = 'x'", f"A=B: {NO_NAME}"),
             (r'"a\u0000b" = "x"', rf"a\x00b: {NO_NAME}"),
-            (r'BAR = "a\u0000b"', "BAR: a variable cannot hold a null character"),
+            (r'BAR = "a\u0000b"', "BAR: a variable cannot contain a null character"),
         ],
     )
     def test_a_variable_that_cannot_be_is_told_at_its_own_line(
@@ -430,11 +430,11 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("directory", "expected"),
         [
-            ("", "the directory is empty; the project itself is '.'"),
-            ("/a", "'/a' is absolute; name it as seen from the project"),
-            ("..", "'..' is outside of the project; name one inside of it"),
-            ("a/../../b", "'a/../../b' is outside of the project; name one inside of it"),
-            (r"a\u0000", "the name of a directory cannot hold a null character"),
+            ("", "the directory is empty; use '.' for the project itself"),
+            ("/a", "'/a' is absolute; give a path relative to the project"),
+            ("..", "'..' is outside the project; name one inside it"),
+            ("a/../../b", "'a/../../b' is outside the project; name one inside it"),
+            (r"a\u0000", "a directory name cannot contain a null character"),
         ],
     )
     def test_a_directory_that_is_not_in_the_project(
@@ -452,8 +452,7 @@ class TestMistakes:
     def test_a_check_cannot_be_called_like_a_gate(self, tmp_path: Path, name: str) -> None:
         text = f"[checks.a]\ncommand = 'c'\n[checks.{name}]\ncommand = 'c'\n"
         assert complaint(tmp_path, text) == (
-            f"3: checks.{name}: a gate has this name; call the check something else, such as "
-            f"'{name}_check'"
+            f"3: checks.{name}: a gate has this name; choose another, such as '{name}_check'"
         )
 
     def test_gates_and_kinds_of_tests_are_those_that_there_are(self) -> None:
@@ -472,7 +471,7 @@ class TestMistakes:
         one = "[[escalation.triggers]]\naction = 'human_review'\ncondition = '{}'\n"
         conditions = ("timeout_exceeded", "regression_detected", "timeout_exceeded")
         assert complaint(tmp_path, "".join(map(one.format, conditions))) == (
-            "9: escalation.triggers.2.condition: 'timeout_exceeded' has a trigger already; "
+            "9: escalation.triggers.2.condition: 'timeout_exceeded' already has a trigger; "
             "keep one of them"
         )
 
@@ -785,5 +784,5 @@ def test_the_environment_says_how_long_to_search(
     search = read_config(tmp_path).fixers.search
     assert (search.seconds, search.candidates) == (0, 9)
     monkeypatch.setenv("RUNTRUE_SEARCH_SECONDS", "soon")
-    with pytest.raises(UsageError, match="'soon'; it is a number of seconds from 0 to 3600"):
+    with pytest.raises(UsageError, match="'soon'; give a number of seconds from 0 to 3600"):
         read_config(tmp_path)

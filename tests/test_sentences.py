@@ -35,6 +35,16 @@ BETTER = {
     r"\bso many (of each kind|days)\b|\bonly such (runs|plans)\b": "N, by its name",
     r"\bis remembered yet\b|\bis not remembered\b": "memory",
     r"\bunjudged\b": "not checked",
+    r"\bwithout a word\b": "without a message",
+    r"\breport that can be read\b": "readable report",
+    r"\boutside of (the|it|its|any|your)\b": "outside",
+    r"\bexcludes? (each|one an)other\b": "cannot be used with, cannot be combined",
+    r"\bas seen from\b": "relative to",
+    r"\bcannot be had\b": "not available",
+    r"\blets? go of\b": "release",
+    r"\bis nothing that can be\b": "is not something runtrue can",
+    r"\ba (plan|run) that is at work\b": "in progress, running",
+    r"\bat times of the clock\b": "on a schedule",
 }
 
 

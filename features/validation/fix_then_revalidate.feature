@@ -205,7 +205,7 @@ Feature: Fix, then revalidate
     And the user changes the last line of "model.py" to "RATE = 0.2"
     And the plan is applied
     Then the plan is complete
-    And it shows "total fails together with what you have changed meanwhile"
+    And it shows "total fails together with what you changed in the meantime"
     And the last line of "handler.py" is still "return net"
     When the user changes the last line of "model.py" to "RATE = 0.1"
     And the plan is applied

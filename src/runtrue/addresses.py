@@ -249,11 +249,11 @@ class RefusedAddress(Exception):
         self.port = port
         self.kind = kind
         what = f"{'an' if kind[0] in _AN else 'a'} {kind} address"
-        leads = f"{host} is {what}" if host == address else f"{host} leads to {address}, {what}"
+        leads = f"{host} is {what}" if host == address else f"{host} resolves to {address}, {what}"
         if inner is not None:
             through = "" if host == address else f" through {address}"
-            leads = f"{host} leads to {inner}{through}, {what}"
-        self.reason = f"{leads}, which workflows may not reach"
+            leads = f"{host} resolves to {inner}{through}, {what}"
+        self.reason = f"{leads}, which workflows may not access"
         super().__init__(self.message)
 
     @property

@@ -95,15 +95,15 @@ class JournalError(HostError):
 
 
 class SandboxError(HostError):
-    """A sandbox cannot be made, read or applied; the user's tree is as it was."""
+    """A sandbox cannot be made, read or applied; the user's files are unchanged."""
 
 
 class IsolationError(HostError):
-    """Commands cannot be confined as strongly as the policy demands; nothing was run."""
+    """Commands cannot be confined as strongly as required; nothing was run."""
 
 
 class GeneratorFailed(HostError):
-    """A model or an agent that was to write broke, or wrote nothing; the run can go on later."""
+    """A model or an agent failed to write, or wrote nothing; the run can continue later."""
 
 
 class FlowError(RuntrueError):
@@ -168,7 +168,7 @@ class RuntimeValidationError(NodeFailed):
 
 
 class ChildrenFailed(RuntrueError):
-    """Some of the runs that a run has begun failed, and can be resumed."""
+    """Some of the runs that a run started failed and can be resumed."""
 
 
 class RunError(RuntrueError):
@@ -180,11 +180,11 @@ class RunBusy(RunError):
 
 
 class FenceLost(RunError):
-    """Another process has taken the run over; what this one still wanted to write was refused."""
+    """Another process has taken over the run; this one's writes are refused."""
 
 
 class RunCancelled(RunError):
-    """The run was cancelled while it was going on."""
+    """The run was cancelled while it was running."""
 
 
 class RunWaiting(RunError):

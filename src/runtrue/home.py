@@ -47,7 +47,7 @@ class Home:
         passed_over: list[str] = []
         for own in _homes_above(start, users):
             if why := why_not_own(own):
-                passed_over.append(f"{own} does not count: {why}")
+                passed_over.append(f"{own} is ignored: {why}")
             elif is_adopted(own):
                 return cls(own.resolve(), tuple(passed_over))
             else:

@@ -162,7 +162,8 @@ class Agreements:
         home = self._file.parent
         if not self._file.is_absolute():
             raise HostError(
-                f"RUNTRUE_HOME is {str(home)!r}, which is another place in each directory; set it "
+                f"RUNTRUE_HOME is {str(home)!r}, which is a different place in each "
+                "directory; set it "
                 "to an absolute path to record what you trust"
             )
         try:

@@ -534,7 +534,7 @@ class TestEscape:
         finding = only(project.check(PYTEST))
         assert finding.category == "died"
         assert finding.fault is Fault.CANDIDATE
-        assert finding.message == f"the process ended with code {code} before the tests did"
+        assert finding.message == f"the process ended with code {code} before the tests finished"
         assert finding.location.symbol == "test_it.py::test_it"
         assert finding.location.file == "test_it.py"
 
@@ -872,7 +872,7 @@ class TestTestsWithoutAnEnd:
         finding = only(verdict)
         assert finding.category == "timeout"
         assert finding.fault is Fault.CANDIDATE
-        assert "did not end within 0.5 s of processor time" in finding.message
+        assert "did not finish within 0.5 s of processor time" in finding.message
         assert "`test_seconds`" in finding.message
         assert finding.location.file == "test_it.py"
 

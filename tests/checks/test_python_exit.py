@@ -48,7 +48,7 @@ def test_tests_that_do_not_come_to_their_end_do_not_pass(
     finding = verdict.findings[0]
     assert (finding.category, finding.message) == (
         "died",
-        "the process ended with code 0 before the tests did",
+        "the process exited with code 0 before the tests finished",
     )
 
 

@@ -60,7 +60,7 @@ def test_without_json_the_sure_fields_are_on_stdout_and_the_way_on_is_shown(
     waiting = machine.runtrue("do", task)
     assert waiting.code == 3
     assert json.loads(waiting.out) == {"username": "octo"}
-    assert "it is not clear which field is meant by ranking" in waiting.err
+    assert "unclear which field you mean by ranking" in waiting.err
     assert "already done: post; is not done again" in waiting.err
     run_id = waiting.err.split()[1].rstrip(":")
     assert f"runtrue runs resume {run_id} --set ranking=PATH" in waiting.err
@@ -73,7 +73,7 @@ def test_a_path_that_leads_nowhere_is_said_and_asked_again(
     waiting = machine.runtrue("do", task, "--json")
     again = _resume(machine, waiting, "--set", "ranking=$.data.zip")
     assert again.code == 3
-    assert again.json["candidates"][0]["problem"] == "$.data.zip is not in the answer"
+    assert again.json["candidates"][0]["problem"] == "$.data.zip is not in the response"
     done = _resume(machine, waiting, "--set", "ranking=data.code")
     assert done.json["result"]["ranking"] == "AB"
     assert api.count("POST /users") == 1
@@ -95,7 +95,7 @@ def test_what_cannot_be_set_is_refused_in_one_sentence(
         assert said in refused.err
     given_up = _resume(machine, waiting, "--answer", "no")
     assert given_up.code == 1
-    assert given_up.json["error"] == "you set no path for: ranking"
+    assert given_up.json["error"] == "no path was set for: ranking"
     assert given_up.json["partial"] == {"username": "octo"}
     late = _resume(machine, waiting, "--set", "ranking=$.data.nr")
     assert late.code == 2

@@ -94,7 +94,7 @@ def test_a_model_that_repeats_a_wrong_plan_is_no_worse_than_none(
     done = machine.runtrue("do", task(api), "--json", env=openai_server.environment)
     assert done.json["status"] == "passed", done.said
     assert done.json["result"] == {"username": "torvalds", "biography": TORVALDS["bio"]}
-    assert "gave the same workflow again" in done.json["notes"][0]
+    assert "repeated the same workflow" in done.json["notes"][0]
     assert done.json["attempts"][1]["fix"]["fixer"] == "fields"
 
 

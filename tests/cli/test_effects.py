@@ -268,7 +268,7 @@ def test_a_dry_run_of_the_built_in_planner_calls_nothing(machine: Machine, api: 
     assert api.asked == []
     refused = machine.runtrue("do", f"fetch {url}", "--dry-run", "--save", "x")
     assert refused.code == 2
-    assert "nothing that --save could save" in refused.err
+    assert "nothing to save; drop --save" in refused.err
 
 
 # -- what is only known when the run gets there ---------------------------------------------------
@@ -281,7 +281,7 @@ def test_a_target_that_an_answer_gives_is_asked_for_when_it_is_known(
     nodes = [node("links", "http", url=url), node("page", "http", url="${links.response.next}")]
     done = planner.do(f"fetch {url} and follow its link", *nodes)
     assert asked(done) == [
-        "send GET ${links.response.next} (known only when the run gets there)",
+        "send GET ${links.response.next} (known only during the run)",
         f"send GET {other.url('/page')}",
     ]
     assert (api.count("GET /links"), other.asked) == (1, [])
@@ -306,7 +306,7 @@ def test_a_change_whose_target_an_answer_gives_is_asked_for_twice(
         "batch": {"items": "${links.response.ids}", "parallel": True},
     }
     done = planner.do(f"fetch {url}", node("links", "http", url=url), batch)
-    assert asked(done) == ["send DELETE ${item} (known only when the run gets there)"]
+    assert asked(done) == ["send DELETE ${item} (known only during the run)"]
     assert api.asked == []
     known = planner.answer(done, "yes")
     assert [text for text in asked(known) if "known only" not in text] == [

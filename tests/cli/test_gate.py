@@ -218,7 +218,7 @@ SKIPPED = """
             "shop.py:6: coverage_threshold_unmet (coverage)",
             "never run: shop.py: 6-8",
         ),
-        (UNTESTED, "tax.py: required_tests_missing (test_kinds)", "there is no test for tax.py"),
+        (UNTESTED, "tax.py: required_tests_missing (test_kinds)", "no test covers tax.py"),
         (
             {
                 **UNTESTED,
@@ -295,7 +295,7 @@ def test_a_check_that_cannot_run_is_not_the_fault_of_the_code(
     done = machine.runtrue("gate", cwd=project)
     assert done.code == 2
     assert "cause: something outside the code failed" in done.err
-    assert "no change to the code can fix this" in done.err
+    assert "no code change can fix this" in done.err
 
 
 def test_tests_may_go_with_their_source_and_may_move(
@@ -390,7 +390,7 @@ def test_where_there_never_was_a_test_the_gate_asks_for_one(
     write(project, {"shop.py": SHOP["shop.py"]})
     held = machine.runtrue("gate", "--check", "python -m pytest", cwd=project)
     assert held.code == 2
-    assert "there is no test to run, so nothing is proven" in held.err
+    assert "no test ran, so nothing is proven" in held.err
     assert "to do: add a test that the check finds" in held.err
 
 
@@ -655,7 +655,7 @@ def test_the_kinds_of_tests_of_a_type_are_looked_for_in_the_tests_of_the_change(
     write(project, {"shop.py": DISCOUNT.replace("0.9", "0.90"), "tests/test_shop.py": own})
     done = machine.runtrue("gate", "--type", "new_function", cwd=project)
     assert done.code == (2 if missing else 0), done.err
-    assert (f"no test is of these kinds: {missing};" in done.err) is (missing is not None)
+    assert (f"no test of these kinds: {missing};" in done.err) is (missing is not None)
 
 
 def test_a_refactoring_may_not_lose_coverage(machine: Machine, make_project: MakeProject) -> None:
@@ -664,7 +664,7 @@ def test_a_refactoring_may_not_lose_coverage(machine: Machine, make_project: Mak
     write(project, {"shop.py": longer})
     done = machine.runtrue("gate", "--type", "refactor", cwd=project)
     assert done.code == 2
-    assert "75.0 % of shop.py, 100 % are required; never run: shop.py: 3" in done.err
+    assert "75.0 % of shop.py, 100 % is required; never run: shop.py: 3" in done.err
     write(project, {"shop.py": "def total(prices):\n    added = sum(prices)\n    return added\n"})
     assert machine.runtrue("gate", "--type", "refactor", cwd=project).code == 0
 
@@ -756,3 +756,14 @@ def test_progress_is_shown_to_people_only(machine: Machine, make_project: MakePr
     assert terminal.end() == 0
     assert "pytest: passed" in terminal.screen
     assert "pytest: passed" not in machine.runtrue("gate", cwd=project).err
+
+
+def test_a_terminal_shows_each_finding_once(machine: Machine, make_project: MakeProject) -> None:
+    from tests.cli.test_terminal import Terminal
+
+    project = make_project(SHOP)
+    write(project, UNTESTED)
+    terminal = Terminal(machine, "gate", cwd=project)
+    assert terminal.end() == 2
+    assert "test_kinds: failed" in terminal.screen
+    assert terminal.screen.count("no test covers tax.py") == 1

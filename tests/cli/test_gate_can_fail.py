@@ -82,7 +82,7 @@ def test_it_is_reported_by_default_and_holds_nobody_back(
         ('[gate]\ntests_can_fail = "off"\n', None),
         (
             '[checks.tests]\ncommand = "python -m unittest discover -s tests -t ."\n',
-            "not known: only tests of pytest are tried",
+            "not known: only pytest tests are tried",
         ),
     ],
     ids=["off", "unittest"],

@@ -161,7 +161,7 @@ def test_every_tool_says_what_it_takes_and_wrong_calls_get_one_sentence(
         )
         outside = await client.call_tool("fix", {"path": ".."})
         assert outside.is_error
-        assert "outside of the directories that this server may use" in said(outside)
+        assert "outside the directories that this server may use" in said(outside)
         missing = await client.call_tool("run_workflow", {"workflow": "nope"})
         assert missing.is_error
         assert "nope" in said(missing)
@@ -234,7 +234,7 @@ def test_over_http_the_token_the_host_and_the_origin_are_checked(
 def test_over_http_only_loopback_is_served(machine: Machine) -> None:
     refused = machine.runtrue("mcp", "serve", "--http", "--host", "0.0.0.0")  # noqa: S104
     assert refused.code == 2
-    assert "this server speaks no TLS" in refused.err
+    assert "this server has no TLS" in refused.err
 
 
 def test_a_model_does_not_answer_for_a_person(
@@ -294,14 +294,14 @@ def test_no_argument_leads_out_of_the_roots(machine: Machine, tmp_path: Path) ->
             given = {"workflow": file, "inputs": {"file": "x"}}
             refused = await client.call_tool("run_workflow", given)
             assert refused.is_error
-            assert "is outside of the directories" in said(refused)
+            assert "is outside the directories" in said(refused)
         plan = {"action": "new", "instruction": str(outside / "w.yaml")}
         assert (await client.call_tool("plan", plan)).is_error
         for name in (str(outside / "secret.txt"), "../outside/secret.txt"):
             given = {"workflow": "w.yaml", "inputs": {"file": name}}
             read = await client.call_tool("run_workflow", given)
             assert "the password" not in str(read)
-            assert "is outside of the working directory" in str(read)
+            assert "is outside the working directory" in str(read)
         done = await client.call_tool("do", {"task": f"read the file {outside}/secret.txt"})
         assert "the password" not in str(done)
 

@@ -322,10 +322,10 @@ def test_with_other_changes_of_the_users_it_is_validated_again_before_it_is_appl
     (plans.project / "model.py").write_text("nothing\n")
     stopped = plans.run("apply", "--json")
     assert stopped.code == 1, stopped.said
-    assert "you changed model.py meanwhile: validating together with that" in stopped.err
+    assert "you changed model.py in the meantime: validating both together" in stopped.err
     assert stopped.json["state"] == "complete"
     assert stopped.json["refused"].endswith(
-        "rate fails together with what you have changed meanwhile, and without the plan as well"
+        "rate fails together with what you changed in the meantime, and without the plan as well"
     )
     assert plans.read("handler.py") == FILES["handler.py"]
     (plans.project / "model.py").write_text(FILES["model.py"])
@@ -402,7 +402,7 @@ def test_a_tracked_test_that_you_are_still_writing_does_not_keep_a_plan_from_bei
     test.write_text(IS_ONE + HALF)
     applied = plans.run("apply", "--json")
     assert applied.code == 0, applied.said
-    assert "tests fails without the plan as well" in applied.err
+    assert "tests: failed without the plan as well" in applied.err
     assert plans.read("handler.py") == "tax = 1\n"
     assert plans.read("test_tax.py") == IS_ONE + HALF
 
@@ -416,7 +416,7 @@ def test_a_test_that_passed_with_the_plan_still_has_to_pass_together_with_your_c
     commit(plans)
     refused = plans.run("apply", "--json")
     assert refused.code == 1, refused.said
-    assert "tests fails together with what you have changed" in refused.json["refused"]
+    assert "tests fails together with what you changed" in refused.json["refused"]
     assert plans.read("handler.py") == FILES["handler.py"]
 
 
@@ -475,7 +475,7 @@ def test_explain_tells_what_was_found_tried_asked_and_said(plans: Plans) -> None
         "    data: ",
         "  diagnosis: ",
         "fix for rate by command: out of bounds (model.py)",
-        "step s1 revised by bounds, as a person said",
+        "step s1 revised by bounds, as a person asked",
         "  needed: model.py",
         "asked (guidance): the rate is wrong (allowed: model.py)",
         f"  next: runtrue plan apply {plan_id}",

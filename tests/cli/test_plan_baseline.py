@@ -56,7 +56,7 @@ def test_an_old_failing_test_neither_blocks_nor_widens_the_bounds(shop: Shop) ->
     last = report["attempts"][-1]["verdicts"][0]
     assert [one["location"]["symbol"] for one in last["known"]] == ["test_legacy.py::test_old"]
     assert report["plan"]["baseline"][0]["cases"] == {"failed": 2}
-    assert "tests fails before the first step (2 findings)" in shop.done.err
+    assert "tests: failed before the first step (2 findings)" in shop.done.err
     status = shop.machine.runtrue("plan", "status", cwd=shop.project)
     assert "tests: passed (1 failed before the plan as well)" in status.out
 

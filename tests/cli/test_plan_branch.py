@@ -201,7 +201,7 @@ def test_line_ends_modes_and_encodings_are_kept(repository: Repository) -> None:
         (("--branch", "no good"), "not a valid name for a git branch"),
         (("--onto", "nowhere"), "there is no branch nowhere; make it with --branch nowhere"),
         (("--onto", "{here}"), "is checked out in"),
-        (("--onto", "a", "--commit"), "exclude each other"),
+        (("--onto", "a", "--commit"), "pass only one of"),
     ],
 )
 def test_a_branch_that_cannot_be_meant_is_refused_in_one_sentence(

@@ -174,7 +174,7 @@ def test_a_plan_that_is_at_work_takes_it_up_before_its_next_step(desk: Desk) -> 
     with fifo.open("w"):  # opens when the step reads it
         noted = desk.run("correct", "s2", "--command", "echo right >> notes.txt")
         assert noted.code == 0, noted.said
-        assert "taken up before its next step" in noted.err
+        assert "will read this before its next step" in noted.err
     out, err = working.communicate(timeout=60)
     assert working.returncode == 0, err
     assert text_of(json.loads(out)) == "one\nright\n"

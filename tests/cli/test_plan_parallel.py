@@ -63,7 +63,7 @@ def test_a_step_that_clashes_with_one_beside_it_is_done_again_on_top_of_it(plans
         step("german", "sed -i s/^one/eins/I list.txt"),
     )
     assert done.code == 0, done.said
-    why = "step german: done again, since a step beside it has changed the same lines of list.txt"
+    why = "step german: done again, since a parallel step changed the same lines of list.txt"
     assert why in done.said
     assert plans.run("apply").code == 0
     assert plans.read("list.txt").startswith("eins\n")

@@ -36,7 +36,7 @@ def test_what_needs_approval_is_asked_for_and_no_revision_gets_around_it(
     asked = plans.run("new", path, "--agent", agent)
     assert asked.code == 3, asked.said
     assert f"{said}, which needs approval" in asked.out
-    assert "asks: may the plan do this? `yes` approves exactly this" in asked.out
+    assert "question: may the plan do this? `yes` approves exactly this" in asked.out
     report = plans.run("status", "--json").json
     assert report["why"] == "needs_approval"
     assert report["plan"]["metadata"]["strategy_revisions"] == 0

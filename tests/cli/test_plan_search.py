@@ -101,7 +101,7 @@ def test_a_step_that_search_is_not_sure_of_waits_for_a_yes(plans: Plans) -> None
     assert asked.json["confidence"] < 1
     assert "10" in asked.json["question"]["diff"]
     shown = plans.run("status", made["run_id"])
-    assert "asks: is this fix right?" in shown.out
+    assert "question: is this fix right?" in shown.out
     assert f"confidence {asked.json['confidence']:.2f}" in shown.out
     done = plans.run("answer", made["run_id"], "yes", "--json")
     assert done.json["state"] == "complete"

@@ -158,7 +158,7 @@ def test_a_made_strategy_is_approved_by_yes_and_made_again_with_anything_else(
     (plans.project / "runtrue.toml").write_text(f'[checks.two]\ncommand = "{HAS_TWO["command"]}"\n')
     asked = plans.run("new", "Write two", "--profile", "review", "--agent", agent)
     assert asked.code == 3, asked.said
-    assert "asks: is this strategy right?" in asked.out
+    assert "question: is this strategy right?" in asked.out
     assert "write two (agent)" in asked.out
     plan_id = asked.out.split()[1].rstrip(":")
     refused = plans.run("answer", plan_id, "x", "--allow", "model.py")
@@ -262,7 +262,7 @@ def test_a_plan_that_asked_for_what_its_machine_cannot_do_says_so_and_waits(plan
     path = plans.file("true", HAS_TWO, strategy={"steps": [step]}, automation_profile="cautious")
     done = plans.run("new", path)
     assert done.code == 3, done.said
-    assert "a step cannot be carried out as planned" in done.out
+    assert "a step cannot be done as planned" in done.out
     assert "it is given no time ([fixers.search] seconds" in done.out
 
 
@@ -273,7 +273,7 @@ def test_a_revision_that_needs_approval_waits_for_it_and_nothing_is_used_up_by_a
     path = plans.file(plans.script(NEEDS_MODEL), RATE_IS_RIGHT, automation_profile=profile)
     asked = plans.run("new", path)
     assert asked.code == 3, asked.said
-    assert "asks: may step s1 be replaced by this?" in asked.out
+    assert "question: may this replace step s1?" in asked.out
     assert "only handler.py, model.py)" in asked.out
     plan_id = asked.out.split()[1].rstrip(":")
     done = plans.run("answer", plan_id, "yes", "--json")

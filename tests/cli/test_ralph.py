@@ -152,7 +152,7 @@ def test_a_loop_that_does_not_require_passing_tests_is_told_and_not_blocked(
     write(project, {**READY, "tax.py": "def tax(net):\n    return net\n"})
     untested = machine.runtrue("gate", "--loop-id", "c", "--iteration", "2", cwd=project)
     assert untested.code == 2
-    assert "there is no test for tax.py" in untested.err
+    assert "no test covers tax.py" in untested.err
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_a_signature_of_somebody_known_confirms_it(
     machine.runtrue("receipt", "sign", receipt, "--key", tmp_path / "eve", cwd=project)
     unknown = machine.runtrue(*argv, cwd=project)
     assert unknown.code == 1
-    assert "refuted: it is signed by nobody" in unknown.out
+    assert "refuted: it is signed by no one" in unknown.out
     machine.runtrue("receipt", "sign", receipt, "--key", tmp_path / "ada", cwd=project)
     done = machine.runtrue(*argv, "--json", cwd=project)
     assert (done.code, done.json["origin"]) == (0, "signature")

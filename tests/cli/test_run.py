@@ -474,7 +474,7 @@ def test_a_workflow_reaches_files_outside_only_where_the_user_named_them(machine
     (machine.home / "outside.txt").write_text("outside")
     by_default = machine.runtrue("run", "read.yaml", cwd=project)
     assert by_default.code == 1
-    assert "is outside of the working directory" in by_default.err
+    assert "is outside the working directory" in by_default.err
     assert "name the file in the task or an input" in by_default.err
     by_input = machine.runtrue("run", "read.yaml", "file=../outside.txt", cwd=project)
     assert (by_input.code, by_input.out) == (0, "outside\n"), by_input.said

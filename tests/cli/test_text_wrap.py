@@ -24,6 +24,20 @@ def test_the_rest_of_a_line_hangs_below_its_beginning() -> None:
     assert all(row.startswith("    ") and row[4] != " " for row in rest)
 
 
+def test_the_rest_of_a_coloured_line_hangs_as_if_it_had_no_colour() -> None:
+    plain = wrap(SENTENCE, 40).split("\n")
+    coloured = wrap(f"\x1b[32m{SENTENCE}\x1b[0m", 40).split("\n")
+    assert coloured == [f"\x1b[32m{plain[0]}", *plain[1:-1], f"{plain[-1]}\x1b[0m"]
+
+
+def test_the_rest_of_a_row_hangs_below_its_last_column() -> None:
+    row = " ok  isolation  bubblewrap (at least landlock); no network; also available: process"
+    first, *rest = wrap(row, 60).split("\n")
+    assert first.startswith(" ok  isolation  bubblewrap")
+    assert rest
+    assert all(line.startswith(" " * 16) and line[16] != " " for line in rest)
+
+
 def test_a_command_stays_in_one_piece_so_that_it_can_be_copied() -> None:
     rows = wrap(COMMAND, 40).split("\n")
     assert rows[-1].strip() == "git -C /home/ada/projects/shop apply /home/ada/p.patch"

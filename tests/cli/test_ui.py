@@ -49,7 +49,7 @@ def test_it_shows_runs_until_it_is_stopped(
         stream = browser.open(f"{site}/live")
         assert stream.readline() == b"retry: 1000\n"
         server.send_signal(stop)
-        assert "stopped; runs go on" in server.stderr.read()
+        assert "stopped; runs continue" in server.stderr.read()
         stream.close()
     assert server.returncode == 0
     assert not machine.journal.exists()

@@ -81,7 +81,7 @@ def test_a_workflow_is_queued_here_and_run_there(
     assert (queued.json["status"], queued.json["queue"]) == ("queued", "night")
     idle = user.runtrue("worker", "status")
     assert idle.code == 1
-    assert "queue night: 1 waiting, 0 driven" in idle.out
+    assert "queue night: 1 waiting, 0 running" in idle.out
     assert "start `runtrue worker --queue night`" in idle.err
     with working(other, "--queue", "night", "--concurrency", "2"):
         followed = user.runtrue("runs", "resume", queued.json["run_id"], "--wait", "--json")
@@ -212,7 +212,7 @@ def test_a_queue_and_apply_exclude_each_other(
     user, _ = machines
     done = user.runtrue("fix", "--queue", "default", "--apply", cwd=make_project(LINT_ONLY))
     assert done.code == 2
-    assert "--queue and --apply exclude each other" in done.err
+    assert "--queue cannot be used with --apply" in done.err
     assert user.runtrue("runs", "list", "--all", "--json").json["runs"] == []
 
 

@@ -215,7 +215,7 @@ class TestShow:
             "outputs",
             "  sky: In a word",
             "would",
-            "  run the command `echo ${city}` (known only when the run gets there) (ask)",
+            "  run the command `echo ${city}` (known only during the run) (ask)",
             "  run the command `true` (each)",
         ]
         shown = machine.runtrue("workflow", "show", "weather.yaml", "--json", cwd=here).json

@@ -89,7 +89,7 @@ def test_every_line_that_a_bug_fix_changes_must_be_run(
     done = machine.runtrue(*BUG, "--agent", agent.command, cwd=project)
     assert done.code == 0, done.err
     verdict = said(done.json, 0)
-    assert "the tests run 66.7 % of the changed lines, 100 % are required" in verdict["output"]
+    assert "the tests cover 66.7 % of the changed lines, 100 % is required" in verdict["output"]
     assert verdict["findings"][0]["data"]["missing"] == {"tax.py": [3]}
     assert said(done.json, 1)["output"] == "the changed lines: 100.0 %"
     # The record tells of the whole file, most of which is none of the fix's business.

@@ -92,8 +92,8 @@ class TestModel:
         [
             ("code", TESTS, "judges the code"),
             ("code", {"path": "pyproject.toml", "content": ""}, "judges the code"),
-            ("code", {"path": "../outside.py", "content": ""}, "not the path of a file"),
-            ("tests", CODE, "only new test files are wanted, such as tests/test_cart.py"),
+            ("code", {"path": "../outside.py", "content": ""}, "not a file path"),
+            ("tests", CODE, "only new test files are allowed, such as tests/test_cart.py"),
             ("tests", {"path": "tests/conftest.py", "content": ""}, "only new test files"),
             ("tests", {"path": "tests/test_prices.py", "content": ""}, "only new test files"),
         ],

@@ -68,18 +68,18 @@ DOCUMENTS: list[tuple[str, Any]] = [
 
 #: What is refused, where, and a piece of the message that both parsers give.
 REFUSED = [
-    ("a: 1\nb: 2\na: 3", "3:1", "the key 'a' is here twice, first on line 1"),
-    ("b: {<<: {}, <<: {}}", "1:13", "the key '<<' is here twice, first on line 1"),
+    ("a: 1\nb: 2\na: 3", "3:1", "the key 'a' appears twice, first on line 1"),
+    ("b: {<<: {}, <<: {}}", "1:13", "the key '<<' appears twice, first on line 1"),
     ("1: a", "1:1", 'the key 1 is a number, not text; write it in quotes: "1"'),
     ("a:\n  true: b", "2:3", 'the key true is a boolean, not text; write it in quotes: "true"'),
     ("~: b", "1:1", 'the key ~ is null, not text; write it in quotes: "~"'),
     ("!!binary a: b", "1:1", "the key a is something else, not text"),
     ("a: {{ b }}", "1:5", "a key must be text, not a mapping or a list"),
     ("? [a]\n: b", "1:3", "a key must be text, not a mapping or a list"),
-    ("a: 1\n---\nb: 2", "3:1", "a second document begins here; a file may hold only one"),
+    ("a: 1\n---\nb: 2", "3:1", "a second document starts here; a file may hold only one"),
     ("a: !!python/object/apply:os.system [x]", "1:4", "the tag !!python/object/apply:os.system"),
     ("a: !!python/name:os.system", "1:4", "the tag !!python/name:os.system is not supported"),
-    ("a: !mine x", "1:4", "the tag !mine is not supported; plain values need none"),
+    ("a: !mine x", "1:4", "the tag !mine is not supported; plain values need no tag"),
     ("!!set {a, b}", "1:1", "the tag !!set is not supported"),
     ("!!timestamp 2024-01-01", "1:1", "the tag !!timestamp is not supported"),
     ("!!map [a]", "1:1", "the tag !!map is not supported"),
@@ -89,8 +89,8 @@ REFUSED = [
     ("<<: [{}, 1]", "1:5", "`<<` takes a mapping or a list of mappings"),
     ("a: .nan", "1:1", "this value is not a number"),
     ("- 0\n- -.INF", "2:3", "this value is not a number"),
-    ("- 1e999", "1:3", "this value is not a number, or too large a one, for JSON"),
-    (f"- {'9' * 5000}", "1:3", "this value is not a number, or too large a one, for JSON"),
+    ("- 1e999", "1:3", "this value is not a number that JSON can hold"),
+    (f"- {'9' * 5000}", "1:3", "this value is not a number that JSON can hold"),
     (f"- 0x{'f' * 600}", "1:3", "this value is too large a number for JSON"),
     ("é😀: \x07", "1:5", "the character '\\x07' is not allowed in YAML"),
     ("a: \ud800", "1:4", "the character '\\ud800' is not allowed in YAML"),
@@ -185,7 +185,7 @@ def bomb(last: str) -> str:
     "text", [bomb("[x, x, x, x, x, x, x, x, x]"), bomb("x" * 100_000)], ids=["many", "long"]
 )
 def test_aliases_cannot_stand_for_more_than_a_file_could_hold(text: str) -> None:
-    with pytest.raises(UsageError, match=r"^f:1:\d+: its aliases \(\*name\) repeat too much"):
+    with pytest.raises(UsageError, match=r"^f:1:\d+: its aliases \(\*name\) expand to more"):
         parse_document(text, name="f", format="yaml")
 
 

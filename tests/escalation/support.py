@@ -153,7 +153,7 @@ LAST: dict[Condition, tuple[Finding, str]] = {
     ),
     Condition.SECURITY_ISSUE_FOUND: (
         finding(category=SECURITY_ISSUE, data={"rule": "B602"}),
-        "not safe in attempt 2: `B602 at shop.py:2`.",
+        "unsafe code in attempt 2: `B602 at shop.py:2`.",
     ),
     Condition.COVERAGE_THRESHOLD_UNMET: (
         finding("71 % of 80 % needed", category=COVERAGE_UNMET),
@@ -161,10 +161,10 @@ LAST: dict[Condition, tuple[Finding, str]] = {
     ),
     Condition.TIMEOUT_EXCEEDED: (
         finding(category=TIMEOUT),
-        "In attempt 2 `pytest` did not end within its time.",
+        "In attempt 2 `pytest` did not finish within its time.",
     ),
     Condition.UNKNOWN_ERROR_TYPE: (
         finding(category="exit_code"),
-        "Attempt 2 failed in a way that nothing explains: `exit_code`.",
+        "Attempt 2 failed for an unknown reason: `exit_code`.",
     ),
 }

@@ -128,7 +128,7 @@ def test_encryption_that_a_server_does_not_offer_is_not_done_without(tmp_path: P
             settings = replace(MAIL, smtp_encryption="starttls")
             delivery = await _send(settings, mailbox, tmp_path)
         assert not delivery.delivered
-        assert "does not offer the encryption" in delivery.detail
+        assert "does not offer the configured encryption" in delivery.detail
         assert mailbox.mails == []
 
     asyncio.run(run())
@@ -138,7 +138,7 @@ def test_encryption_that_a_server_does_not_offer_is_not_done_without(tmp_path: P
     ("unknown", "delivered", "detail"),
     [
         (("bob@example.org",), True, "mailed to ann@example.org; refused: bob@example.org"),
-        (MAIL.email_to, False, "refused all receivers"),
+        (MAIL.email_to, False, "refused all recipients"),
     ],
 )
 def test_refused_receivers_are_named(

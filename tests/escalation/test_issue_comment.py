@@ -158,14 +158,14 @@ def test_tea_does_not_post_to_github(forge: Forge) -> None:
     forge.remote("https://github.com/me/shop")
     delivery = forge.send(make(issue=1))
     assert not delivery.delivered
-    assert "no program on PATH can post it (looked for: gh)" in delivery.detail
+    assert "no program on PATH can post it (tried: gh)" in delivery.detail
     assert forge.called("tea") is None
 
 
 @pytest.mark.parametrize(
     ("settings", "programs", "why"),
     [
-        ({"issue": 7}, (), "no program on PATH can post it (looked for: gh, tea)"),
+        ({"issue": 7}, (), "no program on PATH can post it (tried: gh, tea)"),
         ({}, ("gh", "tea"), "set issue or pull_request in [escalation.notification]"),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_program_that_fails_leaves_the_command_that_posts_it(program: str, for
 @pytest.mark.parametrize(
     ("script", "timeout", "why"),
     [
-        (f"#!{sys.executable}\nimport time\ntime.sleep(60)\n", 0.5, "did not end within 0.5 s"),
+        (f"#!{sys.executable}\nimport time\ntime.sleep(60)\n", 0.5, "did not finish within 0.5 s"),
         ("#!/no/such/interpreter\n", 20, "gh cannot be run: No such file or directory"),
     ],
     ids=["hangs", "broken"],

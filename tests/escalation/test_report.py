@@ -62,12 +62,12 @@ def test_every_condition_is_told_in_one_sentence(condition: Condition) -> None:
 
 def test_a_loop_out_of_time_says_how_long_it_took() -> None:
     spent = escalation(Condition.TIMEOUT_EXCEEDED)
-    assert "was up after 0 s, in attempt 2." in report_on(spent, history(), subject()).why
+    assert "was reached after 0 s, in attempt 2." in report_on(spent, history(), subject()).why
 
 
 def test_what_is_known_before_the_first_attempt_is_enough_for_a_report() -> None:
     made = report_on(escalation(), History(), subject())
-    assert made.why == "The loop escalated before the first attempt."
+    assert made.why == "The run escalated before the first attempt."
     assert "## All test results\n\nNone." in made.to_markdown()
 
 
@@ -75,9 +75,9 @@ def test_what_is_known_before_the_first_attempt_is_enough_for_a_report() -> None
     ("action", "told"),
     [
         (Response.HUMAN_REVIEW, '`runtrue runs resume 0198-run --answer "…"`'),
-        (Response.SENIOR_AGENT, "A stronger fixer is asked next; look at it with"),
-        (Response.ABORT_WITH_REPORT, "The run is over; look at it with"),
-        (Response.FLAG_AND_CONTINUE, "The run continues; look at it with"),
+        (Response.SENIOR_AGENT, "A stronger fixer comes next; see"),
+        (Response.ABORT_WITH_REPORT, "The run is over; see"),
+        (Response.FLAG_AND_CONTINUE, "The run continues; see"),
     ],
 )
 def test_only_a_run_that_waits_asks_for_an_answer(action: Response, told: str) -> None:
@@ -237,7 +237,7 @@ def test_a_report_that_must_be_short_leaves_out_whole_sections() -> None:
     made = report(original_code={"shop.py": "x = 1\n" * 500})
     whole, short = made.to_markdown(), made.to_markdown(limit=3_000)
     assert len(whole) > 3_000 >= len(short)
-    assert "Left out here for their length" in short
+    assert "Too long to show here" in short
     assert short.splitlines()[-1].endswith("original code.*")
     assert "## Stack traces" in short
     plain_lines(short)

@@ -45,7 +45,7 @@ def _text(server: ScriptedServer) -> str:
 def test_a_message_says_what_happened_and_how_to_answer(tmp_path: Path) -> None:
     with ScriptedServer(response("ok")) as server:
         delivery = _send(server.url + PATH, tmp_path)
-    assert delivery == Delivery(delivered=True, detail="Slack took the message")
+    assert delivery == Delivery(delivered=True, detail="Slack accepted the message")
     assert server.received[0].path == PATH
     text = _text(server)
     assert "*Escalated: max_attempts_reached*" in text
@@ -65,7 +65,7 @@ def test_a_message_keeps_within_slacks_limit(tmp_path: Path) -> None:
         _send(server.url, tmp_path, "$report", original_code={"a.py": "x" * 50_000})
     text = _text(server)
     assert 1_000 < len(text) <= 4_000
-    assert "Left out here for their length" in text
+    assert "Too long to show here" in text
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_an_answer_that_is_no_success_is_told(answer: bytes, detail: str, tmp_pa
     [
         (None, "set the variable RUNTRUE_SLACK_WEBHOOK"),
         ("", "set the variable RUNTRUE_SLACK_WEBHOOK"),
-        ("no-url/s3cr3t", "RUNTRUE_SLACK_WEBHOOK does not hold the URL of a webhook"),
-        ("http://x/\x07s3cr3t", "RUNTRUE_SLACK_WEBHOOK does not hold the URL of a webhook"),
+        ("no-url/s3cr3t", "RUNTRUE_SLACK_WEBHOOK is not the URL of a webhook"),
+        ("http://x/\x07s3cr3t", "RUNTRUE_SLACK_WEBHOOK is not the URL of a webhook"),
     ],
 )
 def test_a_webhook_that_is_none_is_told_without_its_text(

@@ -31,9 +31,9 @@ def lacking(category: str, message: str, *kinds: str, file: str | None = None) -
 
 
 LITTLE = lacking(COVERAGE_UNMET, "71 % of 80 % needed", file="shop.py")
-KINDS = lacking(TESTS_MISSING, "no test is of these kinds", "edge_cases", "error_handling")
-FOUR = lacking(TESTS_MISSING, "no test is of these kinds", "a", "b", "c", "d")
-UNTESTED = lacking(TESTS_MISSING, "there is no test for tax.py", "tax.py", file="tax.py")
+KINDS = lacking(TESTS_MISSING, "no test of these kinds", "edge_cases", "error_handling")
+FOUR = lacking(TESTS_MISSING, "no test of these kinds", "a", "b", "c", "d")
+UNTESTED = lacking(TESTS_MISSING, "no test covers tax.py", "tax.py", file="tax.py")
 BROKEN = lacking("AssertionError", "assert 3 == 6")
 
 
@@ -67,7 +67,7 @@ def told(*attempts: tuple[Finding, ...]) -> str:
             " and cover too little: `71 % of 80 % needed`, "
             "and none is of these kinds: `a`, `b`, `c`, `d`.",
         ),
-        ((UNTESTED,), " and cover too little: `there is no test for tax.py`."),
+        ((UNTESTED,), " and cover too little: `no test covers tax.py`."),
     ],
 )
 def test_what_is_missing_is_named_all_of_it(findings: tuple[Finding, ...], expected: str) -> None:

@@ -228,7 +228,7 @@ class TestFailures:
 
     def test_a_timeout(self, workplace: Workplace) -> None:
         proposal = ask("sleep 600", workplace, timeout=0.2)
-        assert proposal.failure == "did not end within 0 s"
+        assert proposal.failure == "did not finish within 0 s"
 
     def test_a_missing_program(self, workplace: Workplace) -> None:
         proposal = ask("no-such-agent --go", workplace)
@@ -339,7 +339,7 @@ class TestPrompt:
         assert "TypeError (test_app.py::test_it)" in prompt
         assert "tests/test_app.py" in prompt
         assert "a candidate that had already failed" in prompt
-        assert "no file was changed by it" in prompt
+        assert "it changed no file" in prompt
         assert prompt.count("- After attempt 2") == 2, (
             "a fixer's own failure is none of its business"
         )

@@ -41,7 +41,7 @@ class TestRunning:
 
     def test_where_no_command_made_it_there_is_none_to_run(self, workplace: Workplace) -> None:
         proposal = asyncio.run(CommandFixer(timeout=60).propose(make_task(), workplace))
-        assert proposal == Proposal(description="no command made the failing file")
+        assert proposal == Proposal(description="no command created the failing file")
 
     def test_it_finds_the_prompt_of_an_agent_in_a_file(self, workplace: Workplace) -> None:
         task = make_task(make_finding("assert 'a' == 'b'"))
@@ -90,7 +90,7 @@ class TestFailures:
 
     def test_of_time(self, workplace: Workplace) -> None:
         proposal = propose("echo begun; sleep 600", workplace, timeout=0.5)
-        assert proposal.failure == "`echo begun; sleep 600` did not end within 0 s"
+        assert proposal.failure == "`echo begun; sleep 600` did not finish within 0 s"
 
     def test_of_the_machine(self, workplace: Workplace) -> None:
         workplace.directory.rmdir()

@@ -59,10 +59,10 @@ class TestReplacing:
             (swap("app.py", "a = 1", "a = 3"), "occurs more than once"),
             (swap("app.py", "a = 1 \n", "a = 3\n"), "occurs more than once"),
             (swap("app.py", "c = 1", "c = 3"), "`old` does not occur in it: 'c = 1'"),
-            (swap("app.py", "", "c = 3"), "must be a text that occurs once"),
-            (swap("app.py", " \n", "c = 3"), "must be a text that occurs once"),
+            (swap("app.py", "", "c = 3"), "must be text that occurs exactly once"),
+            (swap("app.py", " \n", "c = 3"), "must be text that occurs exactly once"),
             (swap("other.py", "a", "b"), "other.py does not exist: give its `content`"),
-            (swap("app.py", "b = 2", "b = 2"), "leave every file as it is"),
+            (swap("app.py", "b = 2", "b = 2"), "change no file"),
             (FileEdit(path="folder", new="x"), "folder is a directory"),
             (FileEdit(path="app.py/inner.py", new="x"), "cannot be"),
             (FileEdit(path="image.png", old="a", new="x"), "image.png is not UTF-8 text"),
@@ -99,7 +99,7 @@ class TestReplacing:
 
     def test_a_file_is_not_a_directory_as_well(self, root: Path) -> None:
         before = contents(root)
-        with pytest.raises(EditError, match="new/b lies in what is a file"):
+        with pytest.raises(EditError, match="new/b is inside a path"):
             apply_edits([FileEdit(path="new", new="x"), FileEdit(path="new/b", new="y")], root)
         assert contents(root) == before
 
@@ -136,7 +136,7 @@ class TestPlaces:
         (root / "link.py").symlink_to(outside / "outside.py")
         (root / "dangling.py").symlink_to(outside / "not-there.py")
         assert inside(root, path) is None
-        with pytest.raises(EditError, match="not the path of a file in the project"):
+        with pytest.raises(EditError, match="not a file path relative to the project"):
             apply_edits([FileEdit(path=path, new="mine\n")], root)
         assert contents(outside) == {"outside.py": b"theirs\n"}
         assert not (tmp_path / "outside.py").exists()

@@ -348,7 +348,9 @@ def test_a_remembered_fix_fails_where_the_test_does_not_pass_or_another_is_broke
     after: Verdict, missed: tuple[Finding, ...], is_alone: bool
 ) -> None:
     aims = (SAME.fingerprint, LINT.fingerprint)
-    mine = FixPart(fixer="memory", findings=aims, description="made again: fix-7 in", files=("a",))
+    mine = FixPart(
+        fixer="memory", findings=aims, description="applied again: fix-7 in", files=("a",)
+    )
     others = FixPart(fixer="agent", findings=(), description="fix-8", files=("b",))
     fix = Fix(base="a", candidate="b", parts=(mine,) if is_alone else (mine, others))
     first = verdict(SAME, LINT, total=FAILED, one=PASSED)

@@ -120,7 +120,7 @@ class TestEdits:
         ("edit", "reason"),
         [
             ({**GOOD, "old": "nowhere"}, "`old` does not occur"),
-            ({**GOOD, "path": "../app.py"}, "not the path of a file in the project"),
+            ({**GOOD, "path": "../app.py"}, "not a file path relative to the project"),
             ({"path": "test_app.py", "content": ""}, "judges the program"),
             ({"path": "pyproject.toml", "content": ""}, "judges the program"),
             ({"path": "checks/run.py", "content": ""}, "judges the program"),
@@ -505,10 +505,10 @@ class TestWhatCameBefore:
             "an off-by-one, as in fix-7",
             "What to do: Do not subtract",
             "Confidence: 75%",
-            "remembered of failures like these:\n```text\nfix-7, by agent:\n-    return 1\n",
+            "knows about failures like these:\n```text\nfix-7, by agent:\n-    return 1\n",
             "- Attempt 2 changed app.py; still failing: AssertionError (test_app.py::test_it).",
             "Return the sum, rounded",
-            "no file was changed by it",
+            "it changed no file",
             "app.py: `old` does not occur",
             "## Guidance from a person\n\nPrices are integers.",
         ):
@@ -614,7 +614,7 @@ class TestMissingTests:
         new = {"path": "test_app_edges.py", "content": "def test_edge_case_none(): ...\n"}
         openai_server.script(answer(new, GOOD), answer(new))
         propose(openai_server, workplace, make_task(wanting(COVERAGE_UNMET), history=history()))
-        assert "app.py: only new test files are wanted" in openai_server.requests[1].prompt
+        assert "app.py: only new test files are allowed" in openai_server.requests[1].prompt
         assert (workplace.root / "test_app_edges.py").exists()
         assert (workplace.root / "app.py").read_text() == APP
 

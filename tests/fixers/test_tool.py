@@ -199,7 +199,7 @@ class TestAccepting:
         assert fixer.accepts(make_finding(source="mine", data={"fixable": False}))
 
     def test_without_commands_it_is_unavailable(self) -> None:
-        assert tool({}).unavailable() == ("no check here has a command that fixes its findings")
+        assert tool({}).unavailable() == ("no check has a command that fixes its findings")
         assert tool({"lint": "true"}).unavailable() is None
 
     def test_what_is_unsafe_to_fix_needs_a_check_that_was_asked_for(self) -> None:

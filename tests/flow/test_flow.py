@@ -38,7 +38,7 @@ def test_a_flow_holds_everything_that_can_be_reached_from_its_start() -> None:
 def test_two_nodes_of_one_name_are_refused_since_the_journal_could_not_tell_them_apart() -> None:
     a, b = Node("same"), Node("same")
     a >> b
-    with pytest.raises(FlowError, match="two nodes of one flow are named 'same'"):
+    with pytest.raises(FlowError, match="two nodes of the flow are named 'same'"):
         Flow(a)
 
 

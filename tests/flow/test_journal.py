@@ -245,7 +245,7 @@ def test_force_takes_over_from_a_living_process_whose_writes_are_all_refused_fro
         other.call(call, *arguments)
     assert refused.value.name == "FenceLost"
     assert refused.value.message == (
-        f"run {run_id} was taken over by another process; this one stops here"
+        f"run {run_id} was taken over by another process; this one stops"
     )
     assert _everything(journal, run_id) == before
     journal.record(claim, 0, "node", "hash", b"2", begun=True)
@@ -373,7 +373,7 @@ def test_a_parked_run_holds_no_process_and_refuses_to_be_claimed(journal: Journa
     run = journal.find(claim.run_id)
     assert (run.state, run.owner, run.is_over) == (RunState.WAITING, None, False)
     for force in (False, True):
-        with pytest.raises(RunWaiting, match="waits for an answer"):
+        with pytest.raises(RunWaiting, match="is waiting for an answer"):
             new_claim(journal, claim.run_id, force=force)
 
 
@@ -425,7 +425,7 @@ def test_a_second_answer_is_refused_and_the_first_stays(journal: Journal, parked
     if parked:
         journal.park(claim, 3)
     journal.answer(claim.run_id, "first")
-    with pytest.raises(RunError, match=r"\(running\) asks nothing that could be answered"):
+    with pytest.raises(RunError, match=r"\(running\) does not ask a question"):
         journal.answer(claim.run_id, "second")
     if parked:
         claim = new_claim(journal, claim.run_id)
@@ -436,7 +436,7 @@ def test_an_answer_to_another_question_than_the_one_that_is_open_is_refused(
     journal: Journal,
 ) -> None:
     claim = _asked(journal)
-    with pytest.raises(RunError, match="asks nothing that could be answered"):
+    with pytest.raises(RunError, match="does not ask a question"):
         journal.answer(claim.run_id, "late", seq=2)
     journal.answer(claim.run_id, "in time", seq=3)
     assert journal.park(claim, 3).answer == "in time"
@@ -474,7 +474,7 @@ def test_an_answer_to_a_run_that_asks_nothing_is_refused(
     journal: Journal, prepare: Callable[[Journal], str]
 ) -> None:
     run_id = prepare(journal)
-    with pytest.raises(RunError, match="asks nothing that could be answered"):
+    with pytest.raises(RunError, match="does not ask a question"):
         journal.answer(run_id, "yes")
 
 

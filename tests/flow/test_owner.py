@@ -141,7 +141,7 @@ def test_ending_a_process_of_another_user_is_refused() -> None:
             check=True,
         )
         assert ended.stdout.strip() == (
-            f"process {process.pid} belongs to another user and cannot be ended"
+            f"process {process.pid} belongs to another user and cannot be stopped"
         )
         assert owner.is_alive()
         process.kill()

@@ -160,7 +160,7 @@ def test_where_nothing_was_changed_nothing_is_run(
     (workplace.directory / "app.js").write_text("eval(x)")
     verdict = judge(workplace, changed)
     assert verdict.passed
-    assert verdict.output == "nothing to look at: no Python file was changed"
+    assert verdict.output == "nothing to scan: no Python file was changed"
 
 
 @pytest.mark.parametrize("strict", [False, True], ids=["and passes", "and fails where strict"])
@@ -177,7 +177,7 @@ def test_without_a_scanner_the_verdict_says_so(
     verdict = judge(workplace, {"shop/app.py": ALL}, strict=strict)
     assert verdict.passed is not strict
     said = verdict.findings[0].message if strict else verdict.output
-    assert said.startswith("no scanner: bandit is neither on PATH nor beside runtrue")
+    assert said.startswith("no scanner: bandit is neither on PATH nor installed beside runtrue")
     assert [finding.fault for finding in verdict.findings] == [Fault.CHECK] * strict
 
 
@@ -216,16 +216,16 @@ def test_a_scanner_of_the_users_looks_at_any_language(workplace: Workplace) -> N
     ("command", "why"),
     [
         ("no-such-scanner {files}", "'no-such-scanner' cannot be run: No such file or directory"),
-        ("no-such-scanner {files} | cat", "gave no report that can be read"),
-        ("echo fine", "gave no report that can be read (exit code 0)"),
-        ("sh -c 'exit 3'", "gave no report that can be read (exit code 3)"),
-        ("echo '[1, 2]'", "gave no report that can be read"),
-        ("""echo '{"runs": 5}'""", "gave no report that can be read"),
-        ("""echo '{"results": [{}], "errors": []}'""", "gave no report that can be read"),
+        ("no-such-scanner {files} | cat", "gave no readable report"),
+        ("echo fine", "gave no readable report (exit code 0)"),
+        ("sh -c 'exit 3'", "gave no readable report (exit code 3)"),
+        ("echo '[1, 2]'", "gave no readable report"),
+        ("""echo '{"runs": 5}'""", "gave no readable report"),
+        ("""echo '{"results": [{}], "errors": []}'""", "gave no readable report"),
         (
             """echo '{"runs": [{"tool": {"driver": {}}, "results": [],"""
             """ "invocations": [{"executionSuccessful": false}]}]}'""",
-            "it reports that it failed",
+            "it reports a failure",
         ),
     ],
 )
@@ -242,7 +242,7 @@ def test_a_scanner_that_breaks_is_the_checks_fault(
 def test_a_scanner_that_does_not_end_is_stopped(workplace: Workplace) -> None:
     verdict = judge(workplace, {"shop/app.py": ALL}, command="sleep 60", timeout=0.3)
     assert [finding.fault for finding in verdict.findings] == [Fault.CHECK]
-    assert "did not end within" in verdict.findings[0].message
+    assert "did not finish within" in verdict.findings[0].message
 
 
 # -- SARIF ----------------------------------------------------------------------------------------

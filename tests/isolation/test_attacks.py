@@ -53,7 +53,7 @@ ALONE = [
 @pytest.fixture
 def arena(tmp_path: Path, level: Level) -> Iterator[Arena]:
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     made = Arena(tmp_path, level)
     yield made
     made.close()

@@ -152,7 +152,7 @@ def interpreter(user: int | None) -> str | None:
 def make_place(variant: str, user: int | None) -> Iterator[Place]:
     level = "process" if variant == "process" else "landlock"
     if (reason := landlock.probe(level)) is not None:
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     if variant == "apart" and "namespaces" in landlock.missing(level):
         pytest.skip("this machine does not let users have namespaces")
     with tempfile.TemporaryDirectory(prefix="rt-", ignore_cleanup_errors=True) as made:

@@ -30,7 +30,7 @@ PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider -s"
 def arena(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Arena]:
     level: Level = request.param
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     made = Arena(tmp_path, level)
     yield made
     made.close()
@@ -155,7 +155,7 @@ def test_a_fixer_that_hits_a_limit_fails_of_it(arena: Arena, fixer: str) -> None
 @pytest.mark.parametrize(
     ("body", "key"),
     [
-        ("import socket; socket.create_connection(('127.0.0.1', 9))", "`network` in [isolation]"),
+        ("import socket; socket.create_connection(('127.0.0.1', 9))", "`network` of [isolation]"),
         ("open('<home>/other/notes.txt')", "`read` and `write` in [isolation]"),
     ],
 )

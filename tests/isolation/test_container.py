@@ -81,7 +81,7 @@ def test_a_command_is_run_in_the_image_with_nothing_but_its_places(
 
 @pytest.mark.parametrize(
     ("image", "reason"),
-    [(None, "no image is named"), ("other", "no image other here; get it with `podman pull")],
+    [(None, "no image is set"), ("other", "no image other here; get it with `podman pull")],
 )
 def test_without_the_image_that_is_said(engine: Path, image: str | None, reason: str) -> None:
     with pytest.raises(IsolationError, match=reason):

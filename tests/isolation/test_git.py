@@ -348,7 +348,7 @@ def test_the_git_of_a_person_who_looks_into_a_sandbox_runs_nothing_of_it(
     tmp_path: Path, planted: str, level: Level
 ) -> None:
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     program, proof = trap(tmp_path)
     project = make_repository(
         tmp_path / "project",
@@ -400,7 +400,7 @@ def test_a_command_cannot_change_what_git_runs_in_a_sandbox(
 ) -> None:
     """Where a level cannot prevent it, the next command finds nothing of it."""
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     project = make_repository(tmp_path / "project", {"app.py": "x = 1\n"})
     isolation = Isolation(IsolationConfig(level=level.value, minimum="process"))
     sandbox = GitSandbox(tmp_path / "home" / "run", project, isolation=isolation)
@@ -438,7 +438,7 @@ def test_a_command_in_the_users_own_repository_leaves_nothing_that_git_runs(
 ) -> None:
     """Where there is no sandbox, what git runs or obeys cannot be written, or is removed."""
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     project = make_repository(tmp_path / "project", {"app.py": "x = 1\n"})
     config = (project / ".git" / "config").read_bytes()
     isolation = Isolation(IsolationConfig(level=level.value, minimum="process"))

@@ -554,8 +554,8 @@ def test_a_finding_says_what_was_tried_and_where(project: Project) -> None:
     verdict = project.check(PYTEST)
     (finding,) = [finding for finding in verdict.findings if finding.category == "tampered"]
     assert finding.message == (
-        "unittest.case.TestCase.assertEqual was replaced while the tests ran: the verdict must not "
-        "depend on what it judges; leave that alone"
+        "unittest.case.TestCase.assertEqual was replaced while the tests ran: the code must not "
+        "change how it is judged; leave that alone"
     )
     lines = (project.directory / "app.py").read_text().splitlines()
     assert finding.location.file == "app.py"

@@ -52,7 +52,7 @@ def test_a_level_that_is_asked_for_is_taken_unless_it_is_too_weak(
     with pytest.raises(IsolationError, match=r"no isolation 'jail'; available: process, landlock"):
         choose(CONFIG, "jail")
     machine[Level.LANDLOCK] = "this kernel has no Landlock"
-    with pytest.raises(IsolationError, match="landlock cannot be had here: this kernel has no"):
+    with pytest.raises(IsolationError, match="landlock is not available here: this kernel has no"):
         choose(CONFIG, "landlock")
 
 
@@ -66,7 +66,7 @@ def test_the_level_is_settled_once_and_kept(machine: dict[Level, str | None]) ->
     settled = Isolation.of(CONFIG, {"RUNTRUE_ISOLATION": "landlock"})
     assert settled.record == IsolationRecord("landlock", ())
     machine[Level.LANDLOCK] = "this kernel has no Landlock"
-    with pytest.raises(IsolationError, match="cannot be had here"):
+    with pytest.raises(IsolationError, match="is not available here"):
         Isolation(settled.config).box()
 
 

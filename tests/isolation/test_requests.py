@@ -175,7 +175,7 @@ def test_a_name_that_leads_inside_is_refused(
 ) -> None:
     names.answers["innocent.example"] = [[address]]
     error = refused("https://innocent.example/")
-    assert f"innocent.example leads to {address}, a" in error.message
+    assert f"innocent.example resolves to {address}, a" in error.message
     assert (error.data["host"], error.data["address"]) == ("innocent.example", address)
     assert connections == []
 
@@ -499,7 +499,9 @@ def test_a_workflow_that_asks_for_this_machine_is_told_what_would_allow_it(
     write(machine.home, {"fetch.yaml": _FETCH.replace("URL", server.url)})
     done = machine.runtrue("run", "fetch.yaml")
     assert done.code == 1
-    assert "127.0.0.1 is a loopback address, which workflows may not reach; to allow it" in done.err
+    assert (
+        "127.0.0.1 is a loopback address, which workflows may not access; to allow it" in done.err
+    )
     assert server.received == []
     assert machine.runtrue("run", "fetch.yaml", env={"RUNTRUE_ALLOW_LOOPBACK": "1"}).code == 0
 
@@ -508,7 +510,7 @@ def test_a_task_that_asks_for_metadata_is_run_once_and_left_to_a_person(machine:
     url = f"http://{METADATA}/latest/meta-data/iam"
     done = machine.runtrue("do", f"fetch {url} and extract the secret key")
     assert done.code == 1
-    assert f"{METADATA} is a link-local address, which workflows may not reach" in done.said
+    assert f"{METADATA} is a link-local address, which workflows may not access" in done.said
     assert "run once" in done.said
 
 

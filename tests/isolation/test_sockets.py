@@ -47,7 +47,7 @@ if __name__ == "__main__":
 def arena(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Arena]:
     level = request.param
     if reason := unavailable(level):
-        pytest.skip(f"{level} cannot be had here: {reason}")
+        pytest.skip(f"{level} is not available here: {reason}")
     if "namespaces" in missing(level):
         pytest.skip("without namespaces there are only socket pairs")
     made = Arena(tmp_path, level)

@@ -61,7 +61,7 @@ def test_a_runtrue_home_that_came_with_a_clone_does_not_count(
     write(clone, {".runtrue/mcp.json": json.dumps(_server(mark)), ".runtrue/workflows/x.json": ""})
     done = machine.runtrue("mcp", "tools", "evil", cwd=clone)
     assert (done.code, mark.exists()) == (2, False)
-    assert f"{clone}/.runtrue does not count: it came with files in it" in done.err
+    assert f"{clone}/.runtrue is ignored: it came with files in it" in done.err
     assert "there is no MCP server 'evil'" in done.err
     assert machine.runtrue("trust", "--yes", cwd=clone).code == 0
     machine.runtrue("mcp", "tools", "evil", cwd=clone)
@@ -75,7 +75,7 @@ def test_a_clone_cannot_bring_the_mark_of_a_home_that_counts_elsewhere(
     (own / ".runtrue").mkdir(parents=True)
     assert machine.runtrue("runs", "list", cwd=own).err == "", "an empty one is the user's own"
     (own / ".runtrue").rename(clone / ".runtrue")
-    assert "does not count" in machine.runtrue("runs", "list", cwd=clone).err
+    assert "is ignored" in machine.runtrue("runs", "list", cwd=clone).err
 
 
 def test_a_relative_runtrue_home_in_a_clone_brings_no_agreements(
@@ -113,7 +113,7 @@ def test_a_configuration_that_another_user_put_above_a_project_does_not_count(
     _give_away(clone / "runtrue.toml")
     done = machine.runtrue("doctor", "--json", cwd=clone / "project")
     assert "touch evil" not in done.out
-    assert f"{clone}/runtrue.toml does not count: it belongs to another user" in done.out
+    assert f"{clone}/runtrue.toml is ignored: it belongs to another user" in done.out
 
 
 def test_files_above_a_project_that_others_can_write_do_not_count(

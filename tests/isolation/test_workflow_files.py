@@ -120,7 +120,7 @@ def test_data_does_not_name_a_file_as_a_person_does(
     words = ["--each", "rows.csv"] if source == "a row of --each" else []
     done = machine.runtrue("run", "w.json", *words, cwd=project, stdin=str(key))
     assert (done.code, SECRET in done.out) == (1, False)
-    assert "is outside of the working directory" in done.said
+    assert "is outside the working directory" in done.said
 
 
 def _reads(key: Path, source: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def test_not_even_a_yes_reaches_the_files_of_git_or_runtrue(
     env = openai_server.environment
     done = machine.runtrue("do", f"write {file}", "--yes", "--json", cwd=project, env=env)
     assert done.code == 1, done.said
-    assert "which workflows may not reach" in done.said
+    assert "which workflows may not access" in done.said
     assert not (project / file).exists()
     assert not (machine.home / ".runtrue" / "x.toml").exists()
 

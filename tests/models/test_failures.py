@@ -93,7 +93,7 @@ def test_a_failure_is_known_by_its_structure_and_says_nothing_of_the_key(
             Refuse(404, "No such model."),
             "is not there (404): No such model; check the model's name",
         ),
-        (Refuse(400, ECHO), "rejected the question (400): the key [key] is at fault"),
+        (Refuse(400, ECHO), "rejected the request (400): the key [key] is at fault"),
         (Refuse(500, "first\n  line"), "failed (500): first line"),
         (Refuse(500, " "), "failed (500)"),
         (Refuse(500, "x" * 301), f"failed (500): {'x' * 300}…"),
@@ -110,7 +110,7 @@ def test_a_message_says_what_happened_and_what_the_provider_said(
 def test_an_endpoint_that_was_given_no_key_asks_for_one(openai_server: OpenAIServer) -> None:
     openai_server.script(Refuse(401))
     model = open_model("openai:gpt-4o", {"OPENAI_BASE_URL": openai_server.url})
-    with pytest.raises(BadCredentials, match=r"asks for a key \(401\); set OPENAI_API_KEY$"):
+    with pytest.raises(BadCredentials, match=r"needs a key \(401\); set OPENAI_API_KEY$"):
         asyncio.run(model.ask("Hello?"))
 
 
@@ -128,7 +128,10 @@ def test_what_the_library_will_not_send_is_a_rejected_question() -> None:
     endpoint = find_endpoint("deepseek:x", {"DEEPSEEK_API_KEY": KEY})
     error = failure_of(UserError(f"no schema with {KEY} in it"), endpoint)
     assert isinstance(error, RequestRejected)
-    assert str(error) == "deepseek:x at deepseek cannot be asked this: no schema with [key] in it"
+    assert (
+        str(error) == "deepseek:x at deepseek rejected the request before sending it: "
+        "no schema with [key] in it"
+    )
 
 
 def test_the_time_that_a_provider_asks_to_wait_is_handed_on(openai_server: OpenAIServer) -> None:
@@ -180,7 +183,7 @@ def test_what_failed_after_an_answer_that_did_not_fit_has_what_both_used(
     ("steps", "problem"),
     [
         ([Say(""), Say(None)], "it is empty"),
-        ([Say(" \n", finish_reason="length")], "it was cut off at the limit of output tokens"),
+        ([Say(" \n", finish_reason="length")], "it hit the limit of output tokens"),
         (
             [Say(None, finish_reason="content_filter")],
             "the provider's content filter withheld it",

@@ -194,7 +194,7 @@ def test_what_never_fits_is_an_error_of_its_own_kind(
 
 
 def test_what_was_cut_off_is_not_asked_for_again(openai_server: OpenAIServer) -> None:
-    with pytest.raises(BadOutput, match="cut off at the limit of output tokens"):
+    with pytest.raises(BadOutput, match="hit the limit of output tokens"):
         ask(openai_server, CITY, Call('{"city": "Par', finish_reason="length"))
     assert len(openai_server.requests) == 1
 

@@ -77,7 +77,7 @@ class TestCommand:
         self, workplace: Workplace
     ) -> None:
         acted = act(command("sleep 600"), workplace, agent=AgentConfig(timeout=0.2))
-        assert acted.failure == "`sleep 600` did not end within 0 s"
+        assert acted.failure == "`sleep 600` did not finish within 0 s"
         assert not acted.is_strategy
 
     def test_it_is_told_of_its_step_and_of_findings(self, workplace: Workplace) -> None:
@@ -306,7 +306,7 @@ class TestAvailability:
         missing = unavailable_actors(make_request(), HIDE)
         assert list(missing) == [Actor.TOOL, Actor.MODEL, Actor.AGENT]
         assert missing[Actor.TOOL] == (
-            "no validation here has a command that fixes what it finds (`fix`)"
+            "no validation has a command that fixes its findings (`fix`)"
         )
         assert "RUNTRUE_MODEL" in missing[Actor.MODEL]
         assert "[fixers.agent]" in missing[Actor.AGENT]

@@ -104,7 +104,7 @@ def test_an_object_with_the_attributes_will_do(workplace: Workplace) -> None:
 
 def test_one_that_says_nothing_is_quoted_as_that(workplace: Workplace) -> None:
     (finding,) = call(workplace, "return {'passed': False}").findings
-    assert finding.message == "rules:judge did not pass, and does not say why"
+    assert finding.message == "rules:judge did not pass and does not say why"
 
 
 def test_it_is_given_the_directory_with_its_variables(workplace: Workplace) -> None:
@@ -134,7 +134,7 @@ def test_it_is_given_the_directory_with_its_variables(workplace: Workplace) -> N
         ("raise AssertionError", "AssertionError", "it raised AssertionError"),
         ("import nothing_of_the_kind", "ModuleNotFoundError", "No module named"),
         ("raise SystemExit(0)", "SystemExit", "it raised SystemExit: 0"),
-        ("os._exit(0)", "died", "its process ended with exit code 0 before it had answered"),
+        ("os._exit(0)", "died", "its process ended with exit code 0 before it answered"),
         ("os.kill(os.getpid(), 9)", "died", "was killed by signal 9"),
     ],
 )
@@ -171,7 +171,7 @@ def test_half_of_an_answer_is_none(workplace: Workplace) -> None:
         "    frame.f_locals['place'].write_text('{\"passed\": true')\n    os._exit(0)"
     )
     finding = broken(call(workplace, body))
-    assert "cannot be kept as JSON" in finding.message
+    assert "cannot be stored as JSON" in finding.message
 
 
 def test_one_that_does_not_end_is_stopped_with_all_it_started(workplace: Workplace) -> None:

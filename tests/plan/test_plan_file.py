@@ -246,7 +246,7 @@ class TestMistakes:
             ),
             (
                 "    kind: callable\n    callable: ' '\n",
-                "5: validations.0.callable: the name of the function is empty",
+                "5: validations.0.callable: the function name is empty",
             ),
             (
                 "    kind: tests\n    minimum: 50\n",
@@ -259,16 +259,17 @@ class TestMistakes:
             ("    kind: lint\n    fix: ''\n", "5: validations.0.fix: the command is empty"),
             (
                 "    kind: lint\n    watches: [src, /etc]\n",
-                "5: validations.0.watches.1: '/etc' is absolute; name it as seen from the project",
-            ),
-            (
-                "    kind: lint\n    watches: [a/../../b]\n",
-                "5: validations.0.watches.0: 'a/../../b' has '..' in it; name it as seen from the "
+                "5: validations.0.watches.1: '/etc' is absolute; give a path relative to the "
                 "project",
             ),
             (
+                "    kind: lint\n    watches: [a/../../b]\n",
+                "5: validations.0.watches.0: 'a/../../b' has '..' in it; give a path relative to "
+                "the project",
+            ),
+            (
                 "    kind: lint\n    watches: ['']\n",
-                "5: validations.0.watches.0: the pattern is empty; everything is '**'",
+                "5: validations.0.watches.0: the pattern is empty; to match everything, use '**'",
             ),
             (
                 "    kind: lint\n    env: {A: 1}\n",
@@ -276,7 +277,7 @@ class TestMistakes:
             ),
             (
                 "    kind: lint\n    directory: ..\n",
-                "5: validations.0.directory: '..' is outside of the project; name one inside of it",
+                "5: validations.0.directory: '..' is outside the project; name one inside it",
             ),
             (
                 "    kind: lint\n  - {name: a, kind: tests}\n",

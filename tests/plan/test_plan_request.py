@@ -117,7 +117,7 @@ class TestStrategist:
 
     def test_with_nobody_to_make_it_it_must_be_written(self, project: Path) -> None:
         assert refusal(project, f"instruction: x\n{VALIDATED}") == (
-            "nothing can write a strategy: put one into the plan file, or set a model "
+            "nothing can write a strategy: put one in the plan file, or set a model "
             "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
         )
 
@@ -297,7 +297,7 @@ class TestSandbox:
         text = f"{HAND_WRITTEN}{VALIDATED}sandbox: none\n"
         config = "[plans.profiles.loose]\nrequire_sandbox = false\n"
         assert refusal(project, text, config=config) == (
-            "a plan with `sandbox: none` changes your own files at once, and the profile "
+            "a plan with `sandbox: none` changes your own files directly, and the profile "
             "'supervised' requires a sandbox; use one that does not: "
             "full-auto, loose"
         )

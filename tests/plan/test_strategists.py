@@ -165,7 +165,7 @@ class TestModel:
     @pytest.mark.parametrize(
         ("bad", "reason"),
         [
-            ({"steps": []}, "a list of steps, with one at least"),
+            ({"steps": []}, "a list of at least one step"),
             ({"steps": [{"id": "a", "description": "x", "actor": "command"}]}, "needs a `command`"),
             ({"steps": [{"id": "a", "description": "x"}]}, "no agent is configured"),
             ({"steps": [{"id": "a", "description": "x", "actor": "model"}] * 2}, "another step"),
@@ -203,7 +203,7 @@ class TestModel:
         made = strategize(request, workplace)
         assert made.strategy is None
         assert made.failure is not None
-        assert made.failure.startswith("openai:gpt-4o gave nothing that can be used: a: its actor")
+        assert made.failure.startswith("openai:gpt-4o gave no usable strategy: a: its actor")
         assert len(openai_server.requests) == 3
         assert made.usage is not None
         assert made.usage["requests"] == 3
@@ -416,7 +416,7 @@ class TestAgent:
         revised = revise(self.request_(here, bad, two), workplace)
         assert revised.failure is None
         assert [step.id for step in revised.steps] == ["handler.1", "handler.2"]
-        assert "only `steps` are wanted" in (here / "prompt-1").read_text()
+        assert "only `steps` are allowed" in (here / "prompt-1").read_text()
 
 
 class TestNobody:
@@ -426,7 +426,7 @@ class TestNobody:
         made = strategize(self.request_, workplace)
         assert made.strategy is None
         assert made.failure is not None
-        assert "write its steps into a plan file, or name a model" in made.failure
+        assert "write its steps in a plan file, or name a model" in made.failure
 
     def test_it_allows_exactly_what_was_needed(self, workplace: Workplace) -> None:
         revised = revise(self.request_, workplace)

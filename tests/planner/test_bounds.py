@@ -191,12 +191,12 @@ def test_argument_names_values_and_output_paths_may_change(
 FORBIDDEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda w: w["nodes"].pop(1), "node 'each' was removed"),
     (lambda w: w["nodes"].append({"id": "new", "type": "shell"}), "node 'new' was added"),
-    (lambda w: w["nodes"].reverse(), "the nodes were put in another order"),
+    (lambda w: w["nodes"].reverse(), "the nodes were reordered"),
     (lambda w: node(w, "each").update(id="other"), "node 'each' was removed"),
-    (lambda w: node(w, "each").update(id="save"), "no nodes with ids any more"),
-    (lambda w: w["nodes"].append("text"), "no nodes with ids any more"),
-    (lambda w: w.update(nodes=None), "no nodes with ids any more"),
-    (lambda w: w.pop("nodes"), "no nodes with ids any more"),
+    (lambda w: node(w, "each").update(id="save"), "lost their ids"),
+    (lambda w: w["nodes"].append("text"), "lost their ids"),
+    (lambda w: w.update(nodes=None), "lost their ids"),
+    (lambda w: w.pop("nodes"), "lost their ids"),
     (lambda w: node(w, "fetch").update(type="shell"), "the type of node 'fetch' was changed"),
     (lambda w: node(w, "fetch").update(purpose="x"), "the purpose of node 'fetch' was changed"),
     (lambda w: node(w, "save").update(purpose="x"), "the purpose of node 'save' was added"),
@@ -246,15 +246,18 @@ FORBIDDEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     # What is wanted is not left out to get rid of an error.
     (
         lambda w: w["outputs"]["username"].update(source="$${none}"),
-        "the output 'username' would come from",
+        "the output 'username' would have another source",
     ),
     (
         lambda w: w["outputs"]["username"].update(source="${save.written}"),
-        "the output 'username' would come",
+        "the output 'username' would have another source",
     ),
-    (lambda w: w["outputs"]["username"].update(source=None), "the output 'username' would come"),
-    (params("fetch", extract={}), "node 'fetch' would be for something else"),
-    (params("fetch", extract={"name": "$.login"}), "node 'fetch' would be for something else"),
+    (
+        lambda w: w["outputs"]["username"].update(source=None),
+        "the output 'username' would have another source",
+    ),
+    (params("fetch", extract={}), "node 'fetch' would ask for something else"),
+    (params("fetch", extract={"name": "$.login"}), "node 'fetch' would ask for something else"),
     (lambda w: node(w, "fetch").pop("params"), "node 'fetch' would no longer use 'user'"),
     (
         params("fetch", params={"q": "${city}"}),
@@ -268,9 +271,9 @@ FORBIDDEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
         params("fetch", url="https://evil.example.org/users/${user}"),
         "its url leads to another host",
     ),
-    (params("fetch", method="DELETE"), "node 'fetch' would be for something else"),
-    (params("each", command="rm -rf ${item}"), "node 'each' would be for something else"),
-    (params("save", file_path="/etc/passwd"), "node 'save' would be for something else"),
+    (params("fetch", method="DELETE"), "node 'fetch' would ask for something else"),
+    (params("each", command="rm -rf ${item}"), "node 'each' would ask for something else"),
+    (params("save", file_path="/etc/passwd"), "node 'save' would ask for something else"),
     # Secrets.
     (
         params("save", content="${fetch.extracted.username} ${env.KEY}"),
@@ -282,7 +285,7 @@ FORBIDDEN: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     ),
     (
         lambda w: w["outputs"]["username"].update(source="${env.KEY}"),
-        "the output 'username' would come",
+        "the output 'username' would have another source",
     ),
 ]
 

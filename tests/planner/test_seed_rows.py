@@ -32,7 +32,7 @@ def test_rule_04_a_name_without_a_node_is_no_missing_output_path(
     validated = validate(context, {"nodes": [shell("cat", stdin=reference)]})
     assert validated.action == "failed_runtime"
     assert [error["fault"] for error in validated.errors] == ["strategy"]
-    assert "no node and no input has that name" in validated.errors[0]["message"]
+    assert "no node or input has that name" in validated.errors[0]["message"]
 
 
 def test_rule_04_an_input_and_an_item_of_a_batch_are_names(

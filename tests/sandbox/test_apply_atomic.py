@@ -316,7 +316,7 @@ class TestCrash:
         with pytest.raises(SandboxError) as caught:
             case.sandbox.remove()
         assert str(caught.value) == (
-            "what was applied of the patch could not be undone: pkg is in the way; "
+            "the part of the patch that was applied could not be undone: pkg is in the way; "
             "fix that, then try again"
         )
         assert case.sandbox.pending_apply()
@@ -332,7 +332,7 @@ class TestCrash:
             with pytest.raises(SandboxError) as caught:
                 case.sandbox.apply(case.candidate)
         assert str(caught.value) == (
-            "not all of the patch could be applied: the process that moves files ended (-9); "
+            "only part of the patch could be applied: the process that moves files ended (-9); "
             "fix that, then finish with `runtrue runs resume`"
         )
         assert case.sandbox.pending_apply()
@@ -468,7 +468,7 @@ class TestTheUserMeanwhile:
             case.sandbox.apply(case.candidate)
         assert str(caught.value) == (
             f"not applied: {file} changed in {case.project} since the run began; "
-            "put the changes aside or merge the patch by hand"
+            "stash the changes or merge the patch by hand"
         )
         assert contents(case.project) == {**case.old, file: "- b'mine'"}
         assert not case.sandbox.pending_apply()

@@ -78,7 +78,7 @@ def test_a_branch_that_has_moved_is_left_alone(tmp_path: Path) -> None:
     git(case.project, "add", "-A")
     git(case.project, "commit", "-qm", "other")
     tip = tip_of(case.project, "next")
-    with pytest.raises(SandboxError, match="the branch next has changed meanwhile"):
+    with pytest.raises(SandboxError, match="the branch next changed in the meantime"):
         case.commit(Branch("next", case.parent, case.parent))
     assert tip_of(case.project, "next") == tip
 

@@ -161,8 +161,7 @@ class TestApply:
         with pytest.raises(SandboxError) as caught:
             tree.apply(candidate)
         assert str(caught.value) == (
-            f"not applied: app.py changed in {repository} since it was checked; "
-            "have it checked again"
+            f"not applied: app.py changed in {repository} since it was checked; check it again"
         )
 
 

@@ -872,7 +872,7 @@ class TestApply:
             sandbox.apply(candidate)
         assert str(caught.value) == (
             f"not applied: {file} changed in {repository} since the run began; "
-            "put the changes aside or merge the patch by hand"
+            "stash the changes or merge the patch by hand"
         )
         assert contents(repository) == before
 

@@ -190,7 +190,7 @@ def test_a_worker_that_is_told_to_stop_ends_what_it_can_and_leaves_the_rest(url:
         long = submit(url, 1, steps=16, seconds=0.25)
         until(lambda: {row[0] for row in log(url)} == {*short, *long})
         first.process.terminate()
-        first.wait_for(f"run {long[0]} was let go of")
+        first.wait_for(f"run {long[0]} was released")
         assert first.process.wait(PATIENCE) == 0
         assert states(url, short) == {RunState.PASSED}
         assert states(url, long) == {RunState.RUNNING}

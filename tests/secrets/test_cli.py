@@ -121,7 +121,7 @@ def test_an_unsafe_file_is_refused_in_one_sentence(machine: Machine) -> None:
     for args in (["list"], ["delete", "A_TOKEN"], ["set", "B_TOKEN"]):
         done = machine.runtrue("secret", *args, stdin="value\n")
         assert done.code == 1
-        assert f"mode 0644 lets others at it; chmod 600 {file}" in done.err
+        assert f"mode 0644 lets others access it; chmod 600 {file}" in done.err
         assert len(done.err.splitlines()) == 1
 
 

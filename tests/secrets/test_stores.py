@@ -102,7 +102,7 @@ class TestFile:
     def test_a_file_that_others_can_get_at_is_refused(self, store: FileStore, mode: int) -> None:
         store.set("A_TOKEN", VALUE)
         store.path.chmod(mode)
-        with pytest.raises(StoreRefused, match=rf"mode 0{mode:o} lets others at it.*chmod 600"):
+        with pytest.raises(StoreRefused, match=rf"mode 0{mode:o} lets others access it.*chmod 600"):
             store.get("A_TOKEN")
         with pytest.raises(StoreRefused):
             store.set("B_TOKEN", VALUE)
@@ -177,7 +177,7 @@ class TestFile:
             ("", VALUE, "named as an environment variable"),
             ("A_TOKEN", " \n", "empty"),
             ("A_TOKEN", "swordfish-4711\0", "null character"),
-            ("A_TOKEN", "swordfish-4711" * 10_000, "are the most"),
+            ("A_TOKEN", "swordfish-4711" * 10_000, "is the limit"),
         ],
     )
     def test_what_no_variable_can_hold_is_not_kept(

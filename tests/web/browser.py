@@ -74,7 +74,7 @@ def served(machine: Machine, *options: str, cwd: Path | None = None) -> Iterator
             stderr.close()
             process.wait()
     assert process.returncode == 0, said
-    assert "stopped; runs go on" in said
+    assert "stopped; runs continue" in said
 
 
 def _address(stderr: IO[str]) -> str:

@@ -165,7 +165,7 @@ def test_a_workflow_is_edited_checked_run_and_taken_back(
         expect(page.locator(".notice.bad")).to_contain_text("shell")
         page.locator("#yaml").fill(good.replace("echo hello", "echo goodbye"))
         page.get_by_role("button", name="Check").click()
-        expect(page.locator(".notice.good")).to_have_text("It is valid.")
+        expect(page.locator(".notice.good")).to_have_text("Valid.")
         expect(page.locator(".diff ins").first).to_have_text("goodbye")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".versions li")).to_have_count(2)

@@ -79,8 +79,7 @@ def test_text_becomes_what_the_type_says(kind: str | None, text: str, value: obj
         (
             "number",
             "1e999",
-            "input 'x' must be a number, not '1e999'; it is not a number, or too large a one, "
-            "for JSON",
+            "input 'x' must be a number, not '1e999'; it is not a number that JSON can hold",
         ),
         ("boolean", "on", "input 'x' must be true or false, not 'on'"),
         (
@@ -99,7 +98,8 @@ def test_text_becomes_what_the_type_says(kind: str | None, text: str, value: obj
         (
             "string",
             "\udc80",
-            "input 'x' must be a string; it holds half of a surrogate pair, which is not text",
+            "input 'x' must be a string; it contains half of a surrogate pair, which is not "
+            "valid text",
         ),
     ],
 )
@@ -143,10 +143,10 @@ def test_what_is_not_text_is_checked_like_a_value_on_the_command_line_too() -> N
         ("string", {"password": "hunter2"}, "a string, not an object"),
         ("number", True, "a number, not true"),
         ("number", "5", "a number, not '5'"),
-        ("number", math.nan, "a number; it is not a number, or too large a one, for JSON"),
+        ("number", math.nan, "a number; it is not a number that JSON can hold"),
         ("integer", 3.5, "an integer, not 3.5"),
         ("integer", False, "an integer, not false"),
-        ("integer", math.inf, "an integer; it is not a number, or too large a one, for JSON"),
+        ("integer", math.inf, "an integer; it is not a number that JSON can hold"),
         pytest.param(
             "integer", 10**5000, "an integer; it is too large a number for JSON", id="huge"
         ),

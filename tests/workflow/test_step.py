@@ -149,7 +149,7 @@ def test_an_endless_loop_is_stopped(bench: Bench) -> None:
     error = bench.failure(node("a", value=1), edges=[("a", "a")])
     assert len(bench.calls) == MOST_VISITS
     assert (error.node_id, error.category) == ("a", "endless_loop")
-    assert error.message == "has run 1000 times: its edges lead round and round"
+    assert error.message == "has run 1000 times: its edges form a loop"
     assert [event.payload["category"] for event in bench.events if event.kind == "node_failed"] == [
         "endless_loop"
     ]

@@ -131,7 +131,7 @@ def test_a_file_placed_by_hand_is_found(store: WorkflowStore, folder: Path, suff
     assert [saved.description for saved in store.list()] == ["by hand"]
     with pytest.raises(SavedTwice, match="already saved"):
         store.save("weather", WEATHER)
-    with pytest.raises(SavedTwice, match=f"placed by hand as {placed}"):
+    with pytest.raises(SavedTwice, match=f"added by hand as {placed}"):
         store.save("weather", WEATHER, replace=True)
     assert store.delete("weather") == placed
     assert names(store) == []
@@ -140,7 +140,7 @@ def test_a_file_placed_by_hand_is_found(store: WorkflowStore, folder: Path, suff
 def test_a_name_in_two_formats_is_an_error_that_says_so(store: WorkflowStore, folder: Path) -> None:
     store.save("weather", WEATHER)
     (folder / "weather.yml").write_text("nodes: []")
-    expected = "'weather' is there twice: remove one of weather.json and weather.yml"
+    expected = "'weather' exists twice: remove one of weather.json and weather.yml"
     for use in (
         store.load,
         store.find,
@@ -156,7 +156,7 @@ def test_a_name_in_two_formats_is_an_error_that_says_so(store: WorkflowStore, fo
 
 
 def test_an_unknown_name_is_told_with_what_there_is(store: WorkflowStore) -> None:
-    with pytest.raises(UnknownWorkflow, match=r"no workflow 'x' is saved in .*, nor another"):
+    with pytest.raises(UnknownWorkflow, match=r"no workflow 'x': none is saved in "):
         store.load("x")
     assert store.find("x") is None
     for number in range(12):

@@ -60,10 +60,10 @@ def test_nothing_is_checked_before(bench: Bench) -> None:
 
 
 COMPILE: dict[str, tuple[object, str]] = {
-    "no object": ([], "'nodes' is named or needed, and not there"),
-    "no nodes": ({}, "'nodes' is named or needed, and not there"),
+    "no object": ([], "'nodes' is named or needed but does not exist"),
+    "no nodes": ({}, "'nodes' is named or needed but does not exist"),
     "empty": ({"nodes": []}, "IndexError: list index out of range"),
-    "no id": ({"nodes": [{"type": "echo"}]}, "'id' is named or needed, and not there"),
+    "no id": ({"nodes": [{"type": "echo"}]}, "'id' is named or needed but does not exist"),
     "no type": ({"nodes": [{"id": "a"}]}, "missing required field `type` - at `$.nodes[0]`"),
     "unknown type": (flow(node("a", "ecoh")), "node 'a': there is no node type 'ecoh'"),
     "edge": (flow(node("a", value=1), edges=[("a", "z")]), "'z' is named or needed"),
@@ -81,7 +81,7 @@ COMPILE: dict[str, tuple[object, str]] = {
 def test_what_cannot_be_put_together_is_a_result(bench: Bench, ir: object, says: str) -> None:
     error = failed(attempt(bench, ir))
     assert (error.category, error.fault, error.transient) == ("compile", "check", False)
-    assert error.message.startswith("the workflow cannot be put together: ")
+    assert error.message.startswith("the workflow cannot be built: ")
     assert says.lower() in error.message.lower()
     assert "\n" not in error.message
     assert bench.events == []

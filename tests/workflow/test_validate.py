@@ -75,9 +75,9 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "same id": (flow(A, B, A), "/nodes/2/id", "the id 'a' is already that of node 0"),
     "input and node": (flow(A, inputs={"a": {}}), "/nodes/0/id", "'a' is the name of an input"),
-    "input env": (flow(A, inputs={"env": {}}), "/inputs/env", "'env' has a meaning of its own"),
-    "node env": (flow({**A, "id": "env"}), "/nodes/0/id", "'env' has a meaning of its own"),
-    "node __index__": (flow({**A, "id": "__index__"}), "/nodes/0/id", "has a meaning of its own"),
+    "input env": (flow(A, inputs={"env": {}}), "/inputs/env", "'env' has a special meaning"),
+    "node env": (flow({**A, "id": "env"}), "/nodes/0/id", "'env' has a special meaning"),
+    "node __index__": (flow({**A, "id": "__index__"}), "/nodes/0/id", "has a special meaning"),
     "two stdins": (
         flow(A, inputs={"x": {"stdin": True}, "y": {"stdin": True}}),
         "/inputs/y/stdin",
@@ -153,12 +153,12 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str, str]] = {
     "itself": (
         flow(node("a", value="${a.value}")),
         "/nodes/0/params/value",
-        "${a.value}: node 'a' is this very node",
+        "${a.value}: node 'a' is this node itself",
     ),
     "itself in a loop": (
         flow(node("a", value="${a.value}"), edges=[("a", "a", "error")]),
         "/nodes/0/params/value",
-        "is this very node",
+        "is this node itself",
     ),
     "unknown output": (
         refers("${a.valeu.x[0]}"),
@@ -205,7 +205,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str, str]] = {
     "secret items": (
         flow(node("a", value=1, batch={"items": ["${env.KEY}"]})),
         "/nodes/0/batch/items/0",
-        "${env.KEY}: a secret can only be in params",
+        "${env.KEY}: a secret can only be used in params",
     ),
     "syntax": (refers("${city"), "/nodes/1/params/value", "this ${ is never closed"),
     "syntax where a number is due": (
@@ -226,7 +226,7 @@ PROBLEMS: dict[str, tuple[dict[str, Any], str, str]] = {
     "secret output": (
         flow(A, outputs={"x": {"source": "${env.KEY}"}}),
         "/outputs/x/source",
-        "${env.KEY}: a secret can only be in params",
+        "${env.KEY}: a secret can only be used in params",
     ),
 }
 

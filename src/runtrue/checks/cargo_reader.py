@@ -140,7 +140,7 @@ class CargoReader(CaseReader):
         # The same mistake is reported once for each target that it is compiled into.
         unique = {(f.category, f.message, f.location): f for f in found}
         if not all(program.is_finished for program in _programs(ended.stdout.text)):
-            why = "a test program ended before its tests did"
+            why = "a test program exited before its tests finished"
             died = self.finding("died", why, sample=ended.stderr.text[-2_000:])
             return [*unique.values(), died]
         return list(unique.values())

@@ -156,7 +156,7 @@ class CaseReader(Reader):
             coverage = left_coverage(self._left, workplace)
         if coverage is not None:
             return Measured(coverage=without_tests(coverage))
-        why_not = f"{self.title} left no coverage report that can be read: see what it printed"
+        why_not = f"{self.title} left no readable coverage report; see its output"
         return Measured(why_not=self.cannot_cover() or why_not)
 
     def read(self, ended: Ended, workplace: Workplace) -> Reading:
@@ -210,7 +210,7 @@ class CaseReader(Reader):
         elif not outcomes and not findings:
             findings.append(self.nothing_collected(ended))
         elif code == 0 and findings:
-            message = f"exited with code 0 although {self.title} reports failures"
+            message = f"exited with code 0, although {self.title} reports failures"
             findings.append(self.finding("contradiction", message, Fault.CHECK))
         elif code != 0 and not findings:
             message = f"exited with code {code} although {self.title} reports no failure"
@@ -238,7 +238,7 @@ class CaseReader(Reader):
         number = getattr(errno, case.code or "", None)
         explained = explain(
             case.category,
-            _with_values(case) or "failed without a word",
+            _with_values(case) or "failed without a message",
             fault_of_exception((), error_number=number),
             workplace,
             number=number,
@@ -267,7 +267,7 @@ class CaseReader(Reader):
             if self.is_shell:
                 # Something else in the line may have failed before the runner's turn.
                 return Reading(passed=False, findings=(self.failure(ended),))
-        message = f"{self.title} left no report that can be read (exit code {code})"
+        message = f"{self.title} left no readable report (exit code {code})"
         finding = self.finding("no_report", message, Fault.CHECK, sample=output_of(ended))
         return Reading(passed=False, findings=(finding,))
 
@@ -282,7 +282,7 @@ class CaseReader(Reader):
         location, error = next(locations_in(text, workplace), None), _ERROR_LINE.search(text)
         if location is None:
             return []
-        category, message = error.groups() if error else ("crash", f"{self.title} broke off here")
+        category, message = error.groups() if error else ("crash", f"{self.title} stopped here")
         return [self.at(location, category, message, output_of(ended))]
 
     def at(

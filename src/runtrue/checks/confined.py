@@ -63,8 +63,10 @@ def _missing_setting(
     if workplace.confinement is None or workplace.confinement.level == "process":
         return None
     if number in _NETWORK or not _UNREACHED.isdisjoint(bases):
-        return "commands reach no host but those of `network` in [isolation]"
+        return "commands can reach only the hosts in `network` of [isolation]"
     home = workplace.environment.get("HOME", "")
     if number in _UNSEEN and home not in ("", "/") and f"{home}/" in message:
-        return "commands see nothing of the home but what `read` and `write` in [isolation] name"
+        return (
+            "commands see only the parts of your home that `read` and `write` in [isolation] name"
+        )
     return None

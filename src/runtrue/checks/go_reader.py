@@ -88,7 +88,7 @@ class GoReader(CaseReader):
             self.at(
                 Location(file=modules.path(package) or package),
                 "package",
-                printed[package].strip() or "failed without a word",
+                printed[package].strip() or "failed without a message",
                 output,
                 symbol=package,
             )

@@ -122,7 +122,7 @@ class JavascriptReader(CaseReader):
             return json.loads((workplace.scratch / self.report).read_text(encoding="utf-8"))
         ended = {x["session"]: x["report"] for x in self._signed.lines if x["event"] == "end"}
         if not ended or any(line["session"] not in ended for line in self._signed.lines):
-            raise ValueError("a session has begun that did not finish")
+            raise ValueError("a session started and did not finish")
         whole: dict[str, list[Any]] = {}
         for report in ended.values():
             for key, items in report.items():
@@ -280,7 +280,7 @@ class MochaReader(JavascriptReader):
         """Require a program that runs mocha and measures."""
         if self._own_program:
             return (
-                f"{self._own_program} wrote no coverage report that can be read:"
+                f"{self._own_program} wrote no readable coverage report:"
                 " give it the option --reporter=json"
             )
         if self._program:

@@ -98,7 +98,7 @@ def read_junit(file: Path, workplace: Workplace) -> Iterator[CaseResult]:
     try:
         report: Any = junitparser.JUnitXml.fromfile(str(file))
     except (ParseError, SyntaxError, junitparser.JUnitXmlError) as error:
-        raise ValueError(f"{file} is not JUnit XML: {error}") from error
+        raise ValueError(f"{file} is not valid JUnit XML: {error}") from error
     sources = Sources(workplace)
     is_suite = isinstance(report, junitparser.TestSuite)
     for suite in [report] if is_suite else list(report):

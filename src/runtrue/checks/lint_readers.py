@@ -160,7 +160,7 @@ def _location(
 def _broken(reader: Reader, tool: str, ended: Ended) -> Reading:
     if ended.timed_out or (ended.exit_code or 0) < 0:
         return Reading(passed=False, findings=(reader.failure(ended),))
-    message = f"{tool} could not do its work (exit code {ended.exit_code})"
+    message = f"{tool} failed to run (exit code {ended.exit_code})"
     finding = reader.finding("not_runnable", message, Fault.CHECK, sample=output_of(ended))
     return Reading(passed=False, findings=(finding,))
 

@@ -27,7 +27,7 @@ class NodeTestReader(JavascriptReader):
 
     def cannot_cover(self) -> str | None:
         """Ask for a report that can be read."""
-        return "node's own coverage cannot be read: run it with c8 --reporter=json"
+        return "runtrue cannot read node's own coverage; run the tests with c8 --reporter=json"
 
     def can_select(self) -> bool:
         """Return whether the command itself calls node: not all versions take a name otherwise."""

@@ -65,7 +65,7 @@ class OtherReader(CaseReader):
             return reading
         found = [self.tampered(problem) for problem in end.problems]
         if end.broken_off and ended.exit_code == 0:
-            message = "the process ended with code 0 before the tests did"
+            message = "the process exited with code 0 before the tests finished"
             found.append(self.finding("died", message, sample=output_of(ended)))
         return reading.and_found(found)
 
@@ -74,7 +74,7 @@ class OtherReader(CaseReader):
         from runtrue.checks.coverage.report import NAMES
 
         names = ", ".join(NAMES)
-        return f"the command left no coverage report: have it write one of {names}"
+        return f"the command left no coverage report; have it write one of {names}"
 
     def read_report(self, ended: Ended, workplace: Workplace) -> Reading:
         """Read the verdict from all reports together, or from the exit code alone."""
@@ -106,7 +106,7 @@ class OtherReader(CaseReader):
         if tap.unfinished is None or ended.exit_code == 0:
             return tap.cases
         crash = next(iter(self.crash(ended, workplace)), None)
-        message = "the process ended before this test did"
+        message = "the process exited before this test finished"
         died = CaseResult(
             name=tap.unfinished,
             outcome=Outcome.FAILED,

@@ -42,12 +42,12 @@ _INTERNAL_ERROR, _USAGE_ERROR, _NONE_COLLECTED = 3, 4, 5
 _BLAMED = {
     _NONE_COLLECTED: (NOTHING_COLLECTED, "pytest found no test to run"),
     _USAGE_ERROR: ("usage", "pytest does not understand its command line or configuration"),
-    _INTERNAL_ERROR: ("internal_error", "pytest itself, or a plugin of it, failed"),
+    _INTERNAL_ERROR: ("internal_error", "pytest itself, or one of its plugins, failed"),
 }
 #: The exception that the plugin raises in a test that goes on forever.
 _TOO_LONG = "TestTimeout"
 _NOT_STARTED = ("not_runnable", "pytest did not start")
-_NO_TESTS = ("no_report", "pytest was started, and left no report of any test")
+_NO_TESTS = ("no_report", "pytest started, but reported no test")
 
 
 class PytestReader(Reader):
@@ -164,7 +164,7 @@ class PytestReader(Reader):
 
     def _not_run(self, tests: list[str], report: _PytestReport, workplace: Workplace) -> Finding:
         """Return the finding for collected tests without an outcome, of which pytest is silent."""
-        message = f"{len(tests)} of the tests that were collected never finished: {tests[0]}"
+        message = f"{len(tests)} collected tests never finished: {tests[0]}"
         location = Location(file=report.file(tests[0], workplace), symbol=tests[0])
         return self.finding("not_run", message, location=location)
 
@@ -181,7 +181,7 @@ class PytestReader(Reader):
         file = workplace.scratch / COVERAGE / "coverage.json"
         coverage = read_report(file, workplace, Path(event["directory"]))
         if coverage is None:
-            return Measured(why_not="coverage.py left no report that can be read: see its output")
+            return Measured(why_not="coverage.py left no readable report; see its output")
         return Measured(coverage=without_tests(coverage))
 
     def case_infos(self, cases: Iterable[str], workplace: Workplace) -> dict[str, CaseInfo]:
@@ -214,7 +214,7 @@ class PytestReader(Reader):
     def _died(self, ended: Ended, report: _PytestReport, workplace: Workplace) -> Finding:
         finding = self.failure(ended)
         if finding.category in ("exit_code", "not_runnable"):
-            message = f"the process ended with code {ended.exit_code} before the tests did"
+            message = f"the process ended with code {ended.exit_code} before the tests finished"
             finding = replace(finding, category="died", message=message)
         test = report.unfinished
         location = Location(
@@ -233,7 +233,7 @@ class PytestReader(Reader):
         if code in _BLAMED:
             return self.finding(*_BLAMED[code], Fault.CHECK, sample=output_of(ended))
         if report.count("interrupted"):
-            message = "the run was stopped before all tests were done"
+            message = "the run was stopped before all tests had finished"
             return self.finding("interrupted", message, sample=output_of(ended))
         return self.failure(ended)
 
@@ -241,7 +241,7 @@ class PytestReader(Reader):
         error = case["exception"] or {}
         explained = explain(
             error.get("type") or "failure",
-            error.get("message") or case["text"].strip() or "failed without a word",
+            error.get("message") or _without_message(case),
             _fault(error, workplace.directory),
             workplace,
             number=error.get("errno"),
@@ -270,6 +270,13 @@ class PytestReader(Reader):
         # A package does not install itself by waiting.
         is_transient = explained.fault is Fault.ENVIRONMENT and not error.get("module")
         return replace(finding, transient=is_transient)
+
+
+def _without_message(case: dict[str, Any]) -> str:
+    """Return what to say of a failure whose exception says nothing itself."""
+    if case["exception"]:
+        return "raised without a message"
+    return case["text"].strip() or "failed without a message"
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class Reader:
     def measured(self, workplace: Workplace) -> Measured:
         """Return the coverage of the run that was just read, if it was asked for."""
         return Measured(
-            why_not="coverage needs a test command: this one runs none that runtrue knows"
+            why_not="coverage needs a test command; runtrue does not recognise this one"
         )
 
     def case_infos(self, cases: Iterable[str], workplace: Workplace) -> dict[str, CaseInfo]:
@@ -131,7 +131,7 @@ class Reader:
         if code is None:
             allowed = ended.timeout or ended.seconds
             used = {"limit": "wall_time", "allowed": allowed, "used": ended.seconds}
-            message = f"did not end within {allowed:.6g} s"
+            message = f"did not finish within {allowed:.6g} s"
             return self.finding(TIMEOUT, message, sample=sample, data=used)
         if code < 0:
             return self.finding("signal", f"was killed by {signal_name(-code)}", sample=sample)
@@ -168,7 +168,7 @@ class Reader:
     ) -> Finding:
         """Return a finding that the candidate changed its own judges: it never passes."""
         file, line = (location.file, location.line) if location else (None, None)
-        message = f"{message}: the verdict must not depend on what it judges; leave that alone"
+        message = f"{message}: the code must not change how it is judged; leave that alone"
         # Not the test that ran: it is no failure of that one, which might be known already.
         symbol = Location(file=file, line=line, symbol=file or self.check)
         return self.finding(TAMPERED, message, location=symbol, data=data)

@@ -55,11 +55,11 @@ class ReportKey:
         started = _content(self._key_file, 256) != self._left
         self._key_file.unlink(missing_ok=True)
         if not _is_regular(self._path):
-            gone = ("the report of the tests is gone",) if started else ()
+            gone = ("the test report is gone",) if started else ()
             return SignedReport(started=started, problems=gone)
         content = _content(self._path, _LONGEST)
         if content is None:
-            return SignedReport(started=True, problems=("the report of the tests cannot be read",))
+            return SignedReport(started=True, problems=("the test report cannot be read",))
         # It holds all that tests printed, and a failed run keeps its sandbox.
         self._path.unlink(missing_ok=True)
         return self._verified(content)
@@ -84,7 +84,7 @@ class ReportKey:
                 continue
             keys[session] = digest[:32]
             lines.append({**_plain(json.loads(data)), "session": session})
-        problem = f"{forged} lines of the report of the tests were written, or changed, by others"
+        problem = f"{forged} lines of the test report were written or changed by another program"
         return SignedReport(lines=tuple(lines), problems=(problem,) if forged else (), started=True)
 
 

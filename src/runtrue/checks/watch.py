@@ -49,14 +49,14 @@ class JudgeWatch:
         names = {file: relative(file, workplace) or file for file in self._before}
         self.files = frozenset(names.values())
         found = [
-            (f"{name} was written while it judged", Location(file=name))
+            (f"{name} was changed while the tests ran", Location(file=name))
             for file, name in names.items()
             if not self._is_meant and state_of(Path(file)) != self._before[file]
         ]
         for file in _judges(self._directory):
             if file not in self._before and Path(file).name in _LOOKED_FOR:
                 name = relative(file, workplace) or file
-                found.append((f"{name} was made while the tests ran", Location(file=name)))
+                found.append((f"{name} was created while the tests ran", Location(file=name)))
         return found
 
 

@@ -37,12 +37,12 @@ def api() -> None:
 @click.argument("name", metavar="NAME")
 @click.argument("source", metavar="FILE|URL")
 @click.option(
-    "--base-url", metavar="URL", default="", help="The server's URL, over the document's."
+    "--base-url", metavar="URL", default="", help="The server's URL; overrides the document's."
 )
 @click.option(
     "--auth",
     metavar="SCHEME",
-    help="How to authenticate, over what the document says: bearer, basic, header:NAME, "
+    help="How to authenticate; overrides the document: bearer, basic, header:NAME, "
     "query:NAME or cookie:NAME.",
 )
 @click.option(
@@ -65,7 +65,7 @@ def add(
 ) -> int:
     """Read an OpenAPI document, and make a node type of each operation.
 
-    What you add yourself is trusted: planned reads of it are not asked about. The document says
+    What you add yourself is trusted: plans may read from it without asking. The document says
     where requests go; addresses inside your network still have to be allowed.
 
     \b

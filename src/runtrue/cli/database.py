@@ -29,7 +29,7 @@ def database() -> None:
 @database.command()
 @options.as_json
 def migrate(as_json: bool) -> int:
-    """Bring the tables up to date; safe to run anywhere, at any time, several at once."""
+    """Bring the tables up to date; safe to run anywhere, at any time, even several at once."""
     opened = PostgresDatabase(_url(), migrate=False)
     try:
         before = opened.version()
@@ -50,7 +50,7 @@ def migrate(as_json: bool) -> int:
 @database.command()
 @options.as_json
 def check(as_json: bool) -> int:
-    """Say whether the database answers and its tables are up to date; change nothing.
+    """Check that the database answers and its tables are up to date; change nothing.
 
     Exit codes: 0 ready, 1 not ready, 2 no database is set.
     """

@@ -103,7 +103,7 @@ def demo() -> int:
     behind.
 
     \b
-    Exit codes: 0 everything went as described, 1 something did not, 2 a program is missing.
+    Exit codes: 0 all as described, 1 not as described, 2 a program is missing.
     """
     beside = str(Path(sys.executable).parent)
     path = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])

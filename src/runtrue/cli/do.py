@@ -59,7 +59,7 @@ def do(
       runtrue do 'run `df -h` and save the output to disk.txt' --json
     """
     if dry_run and name is not None:
-        raise UsageError("--dry-run makes nothing that --save could save")
+        raise UsageError("--dry-run makes nothing to save; drop --save")
     home = Home.find(Path.cwd())
     if name is not None:
         _must_be_free(home, name, force)

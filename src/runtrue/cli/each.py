@@ -65,7 +65,7 @@ def run_each(
         shown = {name: value for name, value in row.inputs.items() if name not in hidden}
         labels.append(label_of(redact_by_name(shown)))
     if problems:
-        more = ["more lines are wrong, too"] if len(problems) > _MOST_PROBLEMS else []
+        more = ["more lines are wrong too"] if len(problems) > _MOST_PROBLEMS else []
         wrong = "\n".join([*problems[:_MOST_PROBLEMS], *more])
         raise UsageError(f"--each {file}: nothing was run\n{wrong}")
     queue = _queue()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @options.worktree
 @options.copy
 @options.output
-@options.each_option("Fix each project of a file: a directory on each line.")
+@options.each_option("Fix many projects: FILE lists their directories, one per line.")
 @options.queued
 @options.watch
 @options.as_json
@@ -87,11 +87,11 @@ def fix(
     if concurrency is not None and each is None:
         raise UsageError("--concurrency needs --each FILE")
     if each is not None and watch:
-        raise UsageError("--watch is for one project: leave --each away")
+        raise UsageError("--watch is for one project: drop --each")
     if each is not None and (output is not None or path != Path()):
         raise UsageError(
-            "--each names the projects, and its result is no single document: "
-            "leave PATH and --output away"
+            "--each names the projects, and its result is not a single document: "
+            "drop PATH and --output"
         )
     must_be_text(agent or "", *checks)
     may_ask = is_terminal() and not as_json and each is None
@@ -137,7 +137,7 @@ def fix(
         nonlocal passed
         affected = request.concerned(changed) if passed and changed else request
         if affected is None:
-            echo("no check is about what changed", err=True)
+            echo("no check covers what changed", err=True)
             return 0
         with Journal(home.journal) as journal:
             code = run_and_show(journal, home, start_run(journal, affected), as_json=as_json)

@@ -47,7 +47,7 @@ def fix_async(
 ) -> RunHandle[CodeReport]:
     """Make a project's checks pass as `runtrue fix` does, and return the report with the diff.
 
-    `checks` are commands; without them, those of the project are run. Only `apply` changes the
+    `checks` are commands; without them, the project's own checks run. Only `apply` changes the
     project. `model` and `agent` are those of `--model` and `--agent`. Raises UsageError for what
     cannot be done.
     """
@@ -83,9 +83,9 @@ def gate_async(
     home: Home | None = None,
     listeners: Iterable[Listener] = (),
 ) -> RunHandle[CodeReport | None]:
-    """Judge what differs from HEAD, or since the merge base with `base`, as `runtrue gate` does.
+    """Check what differs from HEAD, or since the merge base with `base`, as `runtrue gate` does.
 
-    The report says whether the change is `ready`; None where there is nothing to judge. `staged`
+    The report says whether the change is `ready`; None if there is nothing to check. `staged`
     judges what would be committed.
     """
     from runtrue.code import start_run
@@ -119,8 +119,8 @@ def plan_async(
 ) -> RunHandle[PlanReport]:
     """Execute a plan as `runtrue plan` does: a plan file, or an instruction as text.
 
-    With `execute`, a plan that waits to begin is begun; with `apply`, one that is complete is
-    applied. Whatever else it asks is left to a person, and its report says so.
+    With `execute`, a plan that waits to start is started; with `apply`, a complete plan is
+    applied. Any other question is left to a person, and the report says so.
     """
     from runtrue.plan import plan_use, start_plan
 
@@ -158,7 +158,7 @@ def do_async(
 ) -> RunHandle[TaskReport]:
     """Do a task as `runtrue do` does, and return the report with its workflow and its result.
 
-    With `agrees`, nobody is asked for effects that the task does not name; a `dry_run` plans and
+    With `agrees`, effects that the task does not name need no approval; a `dry_run` plans and
     calls nothing.
     """
     from runtrue.planner import start_task
@@ -182,7 +182,7 @@ def run_async(
     environment: Mapping[str, str] | None = None,
     listeners: Iterable[Listener] = (),
 ) -> RunHandle[WorkflowResult]:
-    """Run a workflow once in memory, and return its outputs and what each node gave.
+    """Run a workflow once in memory, and return its outputs and each node's result.
 
     `workflow` is data, the path of a file, or the name of a saved workflow. Raises
     InvalidWorkflow or InputError before anything is run; a node that fails is a result.

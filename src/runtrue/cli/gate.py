@@ -84,8 +84,8 @@ def gate(
       runtrue gate
       runtrue gate --base origin/main --type bug_fix
       runtrue gate --watch
-      runtrue hooks install claude-code      hold the agent back until its change is ready
-      runtrue hooks install git              the same for every commit
+      runtrue hooks install claude-code   gate every change of the agent
+      runtrue hooks install git           gate every commit
     """
     as_json = as_json or output is not None
     if install or uninstall:

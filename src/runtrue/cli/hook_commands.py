@@ -53,9 +53,9 @@ def hooks() -> None:
 
     \b
     Examples:
-      runtrue hooks install claude-code   the agent works on until its change is ready
-      runtrue hooks install git           a commit is made only if its change is ready
-      runtrue hooks status                which are installed, and when they last fired
+      runtrue hooks install claude-code   gate every change of the agent
+      runtrue hooks install git           gate every commit
+      runtrue hooks status                what is installed, and when it last fired
       runtrue hooks uninstall git         remove the hook
     """
 

@@ -73,7 +73,7 @@ def init(path: Path, only_print: bool, force: bool, schema: bool, as_json: bool)
     you trust what the project brings along.
 
     \b
-    Exit codes: 0 written, 1 no check found, 2 bad input, or runtrue.toml exists already.
+    Exit codes: 0 written, 1 no check found, 2 bad input, or the file exists.
 
     \b
     Examples:

@@ -71,7 +71,7 @@ COMMANDS = {
     ),
     "ui": (
         "runtrue.cli.ui:ui",
-        "Show runs, questions, workflows and metrics as pages in a browser.",
+        "Show runs, questions, workflows and metrics in a browser.",
     ),
     "init": (
         "runtrue.cli.init:init",
@@ -100,7 +100,7 @@ COMMANDS = {
     ),
     "schedule": (
         "runtrue.cli.schedule:schedule",
-        "Run workflows at times of the clock.",
+        "Run workflows on a schedule.",
     ),
     "worker": (
         "runtrue.cli.worker:worker",
@@ -194,13 +194,12 @@ def cli(ctx: click.Context) -> None:
 
     \b
     Examples:
-      runtrue fix                      make this project's checks pass, then show the diff
-      runtrue fix --apply              the same, and apply the diff
-      runtrue hooks install claude-code
-                                       hold the agent back until its change is tested
+      runtrue fix                          fix failing checks, show the diff
+      runtrue fix --apply                  the same, and apply the diff
+      runtrue hooks install claude-code    gate every change of the agent
       runtrue do "fetch URL and extract name and email"
-      runtrue run weather city=Oslo    run a workflow, saved or from a file
-      runtrue runs show                what happened in the latest run
+      runtrue run weather city=Oslo        run a workflow, saved or from a file
+      runtrue runs show                    what happened in the latest run
 
     New here? `runtrue demo` shows it at work, and `runtrue init` sets up a project.
     """

@@ -63,7 +63,7 @@ def _opened() -> Iterator[_Memories]:
         yield _Memories(debug, planner)
         if trouble := debug.trouble or planner.trouble:
             # A run goes on without the memory; this command has nothing else to offer.
-            raise HostError(trouble.partition("; runs go on")[0])
+            raise HostError(trouble.partition("; runs continue")[0])
 
 
 @click.group(cls=CommandGroup)

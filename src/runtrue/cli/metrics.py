@@ -55,7 +55,7 @@ _FAR = 32_503_680_000.0
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write a page with charts; it needs nothing but itself.",
+    help="Write a page with charts; one file, no other assets.",
 )
 def metrics(since: str | None, kind: str | None, as_json: bool, page: Path | None) -> int:
     """Show six metrics over all runs, against their targets.

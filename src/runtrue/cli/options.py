@@ -35,7 +35,7 @@ apply = click.option(
 allow_self_running = click.option(
     "--allow-self-running",
     is_flag=True,
-    help="Apply files too that run by themselves: settings of editors, hooks, workflows of CI.",
+    help="Also apply files that run by themselves: editor settings, hooks, CI workflows.",
 )
 agent = click.option(
     "--agent",
@@ -46,27 +46,27 @@ max_attempts = click.option(
     "--max-attempts",
     type=click.IntRange(1, 10),
     metavar="N",
-    help="Executions of the checks, the first included (1 to 10).",
+    help="How often to run the checks at most, the first run included (1 to 10).",
 )
 worktree = click.option(
     "--worktree",
     "kind",
     flag_value="worktree",
-    help="Work in a git working tree of its own (the default in a repository).",
+    help="Work in a separate git worktree (the default in a repository).",
 )
 copy = click.option("--copy", "kind", flag_value="copy", help="Work in a copy of the project.")
 loop_id = click.option(
     "--loop-id",
     envvar="RUNTRUE_LOOP_ID",
     metavar="ID",
-    help="The loop around this run, which is one iteration of it. [env: RUNTRUE_LOOP_ID]",
+    help="The id of the loop that this run is an iteration of. [env: RUNTRUE_LOOP_ID]",
 )
 iteration = click.option(
     "--iteration",
     type=click.IntRange(min=1),
     envvar="RUNTRUE_ITERATION",
     metavar="N",
-    help="Which iteration this is. [env: RUNTRUE_ITERATION]",
+    help="The number of this iteration. [env: RUNTRUE_ITERATION]",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
@@ -105,7 +105,7 @@ def queued(command: _F) -> _F:
         metavar="NAME",
         expose_value=False,
         callback=_keep_queue,
-        help="Have a worker of this queue do it, and print the run's id.",
+        help="Hand the run to a worker of this queue and print its id.",
     )
     return queue(priority(waits(command)))
 
@@ -118,7 +118,7 @@ def wanted_apply(*, apply: bool, may_ask: bool) -> Apply:
         return Apply.YES if apply else Apply.ASK if may_ask else Apply.NO
     if apply:
         raise UsageError(
-            "--queue and --apply exclude each other, since workers do not have your files: apply "
+            "--queue cannot be used with --apply, since workers do not have your files: apply "
             "the result with `runtrue runs apply RUN` when it has passed"
         )
     return Apply.NO
@@ -131,7 +131,7 @@ def waits(command: _F) -> _F:
         is_flag=True,
         expose_value=False,
         callback=_keep(WAIT),
-        help="Follow a run that a worker drives until it ends or asks.",
+        help="Follow a run on a worker until it ends or asks.",
     )
     return wait(command)
 
@@ -150,7 +150,7 @@ output = click.option(
 
 
 watch = click.option(
-    "--watch", is_flag=True, help="Run again when a file changes, until Ctrl-C: what is affected."
+    "--watch", is_flag=True, help="Rerun what is affected when a file changes, until Ctrl-C."
 )
 
 
@@ -171,6 +171,6 @@ def each_option(text: str) -> Callable[[_F], _F]:
         "--concurrency",
         type=click.IntRange(1, 256),
         metavar="N",
-        help=f"With --each: how many at once ({CONCURRENCY}). Workers have a number of their own.",
+        help=f"With --each: how many at once ({CONCURRENCY}). Workers have their own limit.",
     )
     return lambda command: file(concurrency(command))

@@ -39,8 +39,8 @@ def plan() -> None:
     this project that can continue.
 
     \b
-    Exit codes: 0 queued, complete or applied, 1 failed, cancelled or refused, 2 bad input,
-    3 waiting for a person.
+    Exit codes: 0 queued, complete or applied, 1 failed, cancelled or refused,
+    2 bad input, 3 waiting for a person.
 
     \b
     Examples:

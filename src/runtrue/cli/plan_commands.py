@@ -42,7 +42,7 @@ _force = click.option(
 
 @click.command()
 @click.argument("what", metavar='FILE|"INSTRUCTION"')
-@click.option("--profile", metavar="NAME", help="The automation profile, over the file's.")
+@click.option("--profile", metavar="NAME", help="The automation profile; overrides the file's.")
 @click.option("--model", metavar="NAME", help="The language model, as provider:model.")
 @options.agent
 @click.option(
@@ -115,9 +115,13 @@ def execute(plan_id: str | None, force: bool, as_json: bool) -> int:
 
 @click.command()
 @any_plan
-@click.option("--branch", metavar="NAME", help="Make a new branch with it, from HEAD.")
-@click.option("--onto", metavar="BRANCH", help="Commit it to a branch that is not checked out.")
-@click.option("--commit", is_flag=True, help="Commit it after it was applied.")
+@click.option("--branch", metavar="NAME", help="Commit the result to a new branch from HEAD.")
+@click.option(
+    "--onto",
+    metavar="BRANCH",
+    help="Commit the result to this branch, which must not be checked out.",
+)
+@click.option("--commit", is_flag=True, help="Commit the result after applying it.")
 @options.allow_self_running
 @options.as_json
 def apply(
@@ -138,7 +142,7 @@ def apply(
     your files stay as they are. With --commit, the commit has exactly the files of the plan.
     """
     if [branch is not None, onto is not None, commit].count(True) > 1:
-        raise UsageError("--branch, --onto and --commit exclude each other; give one of them")
+        raise UsageError("pass only one of --branch, --onto and --commit")
     must_be_text(branch or "", onto or "")
     target = ApplyTarget(branch=branch, onto=onto, commit=commit)
     with opened(plan_id) as at:

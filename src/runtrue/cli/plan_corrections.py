@@ -19,7 +19,7 @@ _allow = click.option(
     "--allow",
     multiple=True,
     metavar="PATH",
-    help="A file, or pattern, that may be changed from now on. Can be repeated.",
+    help="A file or pattern that may be changed from now on. Can be repeated.",
 )
 
 
@@ -33,7 +33,7 @@ _allow = click.option(
 def answer(
     plan_id: str, guidance: str, allow: tuple[str, ...], no_execute: bool, as_json: bool
 ) -> int:
-    """Say something to a plan; it goes on with a fresh budget.
+    """Answer a plan or give it guidance; it continues with a fresh budget.
 
     To a plan that asks for approval, `yes` approves. `no` undoes the step that is being done, or
     the last one of a complete plan, and the plan asks what to do instead. Anything else is for the
@@ -54,13 +54,15 @@ def answer(
 
 @click.command()
 @click.argument("name", metavar="STEP|VALIDATION")
-@click.option("--command", metavar="LINE", help="The command that it runs from now on.")
-@click.option("--description", metavar="TEXT", help="What the step is to do.")
-@click.option("--only", multiple=True, metavar="PATH", help="All that the step may change.")
+@click.option("--command", metavar="LINE", help="The command to run from now on.")
+@click.option("--description", metavar="TEXT", help="What the step does.")
+@click.option(
+    "--only", multiple=True, metavar="PATH", help="The only files that the step may change."
+)
 @_allow
-@click.option("--skip", metavar="REASON", help="Leave the step out.")
+@click.option("--skip", metavar="REASON", help="Skip the step.")
 @click.option("--mode", type=click.Choice([m.value for m in Mode]), help="For a validation.")
-@click.option("--waive", metavar="REASON", help="Let the validation block no more.")
+@click.option("--waive", metavar="REASON", help="The validation no longer blocks.")
 @_plan
 @_no_execute
 @options.waits
@@ -78,9 +80,9 @@ def correct(
     no_execute: bool,
     as_json: bool,
 ) -> int:
-    """Change a step or a validation of a plan, and go on.
+    """Change a step or a validation of a plan, and continue.
 
-    A step that is changed is undone, with all steps after it, and done again from the checkpoint
+    A changed step is undone together with all later steps, and done again from the checkpoint
     before it. A validation is changed for good; the reason of a waiver is kept with the plan.
 
     \b
@@ -107,17 +109,17 @@ def correct(
 
 @click.command()
 @any_plan
-@click.option("--to", metavar="STEP", help="Keep this step, and undo what came after it.")
-@click.option("--before", metavar="STEP", help="Undo this step, and what came after it.")
+@click.option("--to", metavar="STEP", help="Undo everything after this step.")
+@click.option("--before", metavar="STEP", help="Undo this step and everything after it.")
 @options.waits
 @options.as_json
 def rollback(plan_id: str | None, to: str | None, before: str | None, as_json: bool) -> int:
-    """Undo steps of a plan: its sandbox is as it was at that checkpoint.
+    """Undo steps of a plan: restores its sandbox to that checkpoint.
 
     The steps that were undone are done again by `runtrue plan execute`.
     """
     if (to is None) == (before is None):
-        raise PlanError("say how far to go back: --to STEP keeps that step, --before STEP does not")
+        raise PlanError("pass --to STEP to keep that step, or --before STEP to undo it too")
     with opened(plan_id) as at:
         said = roll_back(at.standing, to=to, before=before)
         return _go_on(at, said, no_execute=False, as_json=as_json)
@@ -128,7 +130,7 @@ def _go_on(at: ChosenPlan, said: object, *, no_execute: bool, as_json: bool) -> 
     run_id = at.standing.run.id
     is_driven = at.say(said)
     if is_driven:
-        echo(f"plan {run_id} is at work: taken up before its next step", err=True)
+        echo(f"plan {run_id} is in progress and will read this before its next step", err=True)
     elif not no_execute:
         return run_and_show(at.journal, at.home, run_id, as_json=as_json)
     with opened(run_id) as again:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,9 @@ _MARKS = {
 }
 REASONS = {
     **WHY,
-    "out_of_bounds": "the fix needs files that the strategy does not allow",
+    "out_of_bounds": "the fix needs files outside the bounds of the strategy",
     "needs_approval": "the next step needs approval",
-    "unasked": "a required validation fails, and the profile lets only a person decide on a fix",
+    "unasked": "a required validation fails, and the profile leaves fixes to a person",
     "edited": "the sandbox was edited beyond what the strategy allows",
     "unanswered": "nobody answered in time",
     "declined": "a person said no to a step",
@@ -136,7 +137,9 @@ def print_standing(report: PlanReport) -> None:
 def print_head(report: PlanReport) -> None:
     """Print one line: which plan, its state, its phase and why."""
     state = Styled(report.state, fg=_COLOURS.get(report.state, "yellow"), bold=True)
-    echo(f"plan {report.run_id}: ", state, f" ({report.phase}): {_summary(report)}")
+    is_said = report.state in (PlanState.APPLIED, PlanState.CANCELLED) and not report.error
+    phase = "" if is_said else f" ({report.phase}): "
+    echo(f"plan {report.run_id}: ", state, f"{phase}{_summary(report)}")
 
 
 def _summary(report: PlanReport) -> str:
@@ -144,28 +147,28 @@ def _summary(report: PlanReport) -> str:
         return f"stopped by: {report.error}"
     match report.state:
         case PlanState.QUEUED:
-            return "not begun"
+            return "not started"
         case PlanState.PROCESSING if report.driven:
-            return "at work"
+            return "in progress"
         case PlanState.PROCESSING:
             is_applying = report.phase == "apply"
             return "interrupted while applying" if is_applying else "not running"
         case PlanState.COMPLETE if _has_none(report):
             return "every required validation passes; your files already have the changes"
         case PlanState.CANCELLED if _has_none(report):
-            return "cancelled; your files stay as they are"
+            return "; your files stay as they are"
         case PlanState.COMPLETE:
             return "every required validation passes; nothing is applied yet"
         case PlanState.APPLIED if report.committed:
-            return f"committed to {report.committed.branch} as {report.committed.commit}"
+            return f": committed to {report.committed.branch} as {report.committed.commit}"
         case PlanState.APPLIED:
-            return f"applied to {report.project}"
+            return f" to {report.project}"
         case PlanState.CANCELLED:
-            return "cancelled"
+            return ""
     why = report.why
     if why == "out_of_bounds" and not report.needed:
-        return "a step cannot be carried out as planned"
-    return REASONS.get(why, why) if why else "a person has to answer"
+        return "a step cannot be done as planned"
+    return REASONS.get(why, why) if why else "waiting for a person"
 
 
 def _has_none(report: PlanReport) -> bool:
@@ -177,7 +180,7 @@ def print_tree(report: PlanReport) -> None:
     """Print every step of the strategy with its state, its actor and its bounds."""
     strategy = report.plan.strategy
     if strategy is None:
-        echo("  there is no strategy yet")
+        echo("  no strategy yet")
         return
     if bounds := _bounds(strategy.bounds):
         echo(f"  bounds: {bounds}")
@@ -259,27 +262,27 @@ def print_asked(report: PlanReport) -> None:
     """Print what a plan asks a person, if it does."""
     question = report.question or {}
     if question.get("approve") == "strategy":
-        echo("  asks: is this strategy right?")
+        echo("  question: is this strategy right?")
     elif question.get("approve") == "revision":
-        echo(f"  asks: may step {question['before']['id']} be replaced by this?")
+        echo(f"  question: may this replace step {question['before']['id']}?")
         for depth, step in _steps(msgspec.convert(question["steps"], list[Step])):
             echo(f"    {'  ' * depth}{_step(step)}")
     elif question.get("approve") == "edits":
         what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"
-        echo(f"  asks: is this edit of the sandbox allowed? {what}")
+        echo(f"  question: is this edit of the sandbox allowed? {what}")
         echo("  `yes` approves it; any other answer validates the sandbox again")
     elif question.get("guide"):
-        echo(f"  asks for guidance: no strategy was made: {question['why']}")
+        echo(f"  needs guidance: no strategy was made: {question['why']}")
     elif question.get("why") == "unsure":
         echo(f"  {confidence_line(report)}")
-        echo("  asks: is this fix right? `yes` continues with it, `no` undoes the step")
+        echo("  question: is this fix right? `yes` continues with it, `no` undoes the step")
     elif question.get("undone"):
-        echo(f"  asks: step {question['undone']} is undone; what should the plan do instead?")
+        echo(f"  question: step {question['undone']} is undone; what should the plan do instead?")
     elif wanted_by(report.question) is Wanted.APPROVAL:
-        echo("  asks: may the plan do this? `yes` approves exactly this")
+        echo("  question: may the plan do this? `yes` approves exactly this")
     elif wanted_by(report.question) is Wanted.GUIDANCE:
         where = "where they are" if _has_none(report) else "in the sandbox"
-        echo(f"  asks for guidance; you can also edit the files {where}")
+        echo(f"  needs guidance; you can also edit the files {where}")
     if report.needed and question:
         echo(f"  needed but not allowed: {', '.join(report.needed)}")
 
@@ -291,8 +294,10 @@ def print_next(report: PlanReport) -> None:
     if report.sandbox:
         name = "no sandbox: it works on" if _has_none(report) else "sandbox:"
         echo(f"  {name} {report.sandbox}")
-    for command in next_commands(report, bool(report.driven)):
-        echo(f"  next: {command}")
+    for label, command in zip(
+        chain(["next"], repeat("  or")), next_commands(report, bool(report.driven)), strict=False
+    ):
+        echo(f"  {label}: {command}")
 
 
 def not_applied(why: str) -> str:
@@ -311,7 +316,7 @@ def print_history(report: PlanReport) -> None:
         _print_strategizing(made)
     for amended in plan.amendments:
         said = f' ("{amended.text}")' if amended.text else ""
-        echo(f"a person changed the plan: {'; '.join(amended.what) or 'guidance'}{said}")
+        echo(f"changed by a person: {'; '.join(amended.what) or 'guidance'}{said}")
     for result in plan.deeds:
         _print_result(result)
     for attempt in report.attempts:
@@ -327,7 +332,7 @@ def print_history(report: PlanReport) -> None:
 
 def _print_strategizing(made: Strategizing) -> None:
     what = f"step {made.step} revised" if made.step else "strategy"
-    as_said = ", as a person said" if made.told else ""
+    as_said = ", as a person asked" if made.told else ""
     failed = f": failed: {made.failure}" if made.failure else ""
     is_said = made.description and made.description != made.by and not failed
     about = f": {made.description}" if is_said else ""

@@ -57,7 +57,7 @@ def tree(plan_id: str | None, as_json: bool) -> int:
 
 @click.command()
 @any_plan
-@click.option("--stat", is_flag=True, help="Only the files and numbers of lines.")
+@click.option("--stat", is_flag=True, help="Only the files and line counts.")
 @options.as_json
 def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
     """Show the patch from your files to the plan's sandbox as it is now."""
@@ -69,7 +69,7 @@ def diff(plan_id: str | None, stat: bool, as_json: bool) -> int:
         rows = [{"file": name, "added": plus, "removed": minus} for name, plus, minus in files]
         print_json({**_head(at.report), "diff": readable, "files": rows})
     elif not patch:
-        echo(f"plan {at.report.run_id} has changed nothing so far", err=True)
+        echo(f"plan {at.report.run_id} has not changed anything yet", err=True)
     elif stat:
         for name, added, removed in files:
             echo(f"{visible_name(name)}  +{added} -{removed}")

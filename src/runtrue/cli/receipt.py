@@ -99,7 +99,7 @@ def show(which: str | None, as_json: bool) -> int:
 
 @receipt.command()
 @_which
-@click.option("--rerun", is_flag=True, help="Run the checks again on the tree as it is.")
+@click.option("--rerun", is_flag=True, help="Run the checks again on the current tree.")
 @options.checks
 @click.option(
     "--signers",
@@ -186,7 +186,7 @@ def _find(which: str | None, project: Path) -> _Found:
         found = read_receipt(file)
         return _Found(found, file, _recorded(home, found.run_id))
     if not home.has_journal:
-        raise UsageError(f"no run was made in {home.path}, so there is no receipt")
+        raise UsageError(f"no run in {home.path}, so there is no receipt")
     with Journal(home.journal) as journal:
         run = journal.find(which) if which else _latest(journal, project.resolve())
         report = run.result_as(CodeReport) if run and run.kind in list(Kind) else None
@@ -306,7 +306,7 @@ def _doubt_of_signature(file: Path, signers: Path) -> str | None:
     sides = ("-s", str(signature), "-f", str(signers))
     found = _ssh_keygen("-Y", "find-principals", *sides)
     if found.returncode or not (names := found.stdout.decode(errors="replace").split()):
-        return f"it is signed by nobody whom {signers} names"
+        return f"it is signed by no one listed in {signers}"
     content = file.read_bytes()
     options = (*sides, "-I", names[0], "-n", _NAMESPACE)
     fits = _ssh_keygen("-Y", "verify", *options, stdin=content).returncode == 0

@@ -32,13 +32,13 @@ _MOST_FINDINGS = 20
 WHY = {
     "passed": "every required check passes",
     "allowed": "every required check passes, and a person accepted the other findings",
-    "flagged": "every required check passes, except for findings that the policy only flags",
+    "flagged": "every required check passes; the policy only flags the remaining findings",
     "regression": "the fix broke something that worked, and was rolled back",
-    "not_the_candidate": "the code is not at fault: no change to it can fix this",
+    "not_the_candidate": "the code is not at fault: no code change can fix this",
     "attempts_spent": "no attempts left",
     "time_spent": "no time left",
     "no_fixer": "could not fix what fails",
-    "fixer_failed": "the fixer itself failed",
+    "fixer_failed": "a fixer failed",
     "nothing_usable": "the fixer changed nothing",
     "skipped": "skipped, not checked",
     "unsure": "every required check passes, but there is too little evidence that the fix is right",
@@ -102,7 +102,7 @@ def print_verdict(name: str, verdict: PlanVerdict | VerdictReport) -> None:
 
 
 #: What the nodes around the checks do.
-_DOING = {"open": "creating the sandbox", "settle": "settling", "apply": "applying"}
+_DOING = {"open": "creating the sandbox", "settle": "finishing", "apply": "applying"}
 
 
 class RepairNarrator(Narrator):
@@ -155,6 +155,9 @@ class RepairNarrator(Narrator):
             facts.append(f"{event.known} known before")
         facts.append(f"{event.seconds:.1f} s")
         self.display.line(f"  {event.check}: {word} ({', '.join(facts)})", style)
+        self._list_findings(event)
+
+    def _list_findings(self, event: CheckFinished) -> None:
         for finding in event.shown:
             self.display.line(f"    {finding_line(finding, with_source=False)}")
         more = event.findings - len(event.shown)
@@ -167,7 +170,7 @@ class RepairNarrator(Narrator):
             text, style = f"failed: {event.failure}{said}", "red"
         elif event.outside:
             needed = ", ".join(event.outside)
-            text, style = f"dropped: it changed {needed}, outside of the bounds", "yellow"
+            text, style = f"dropped: it changed {needed}, outside the bounds", "yellow"
         elif event.files:
             text, style = f"changed {', '.join(event.files)}", "cyan"
             if event.refused:

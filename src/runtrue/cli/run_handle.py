@@ -69,7 +69,7 @@ class RunHandle(Coroutine[Any, Any, T], Generic[T]):
         return await self._work(self._listeners)
 
     def send(self, value: Any) -> Any:
-        """Go on, as the event loop does."""
+        """Continue, as the event loop does."""
         if self._awaited is None:
             self._awaited = self._report()
         return self._awaited.send(value)

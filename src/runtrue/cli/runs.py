@@ -39,7 +39,7 @@ def runs() -> None:
     """List, show, apply, resume and cancel runs of every kind.
 
     Name a run by its id, or the start of it. Without one, the commands take the latest run of this
-    project; outside of any project, the latest of all.
+    project; outside any project, the latest of all.
     """
 
 
@@ -62,7 +62,7 @@ def list_runs(
     of_all: bool,
     as_json: bool,
 ) -> int:
-    """List the latest runs of this project, newest first; outside of any project, all.
+    """List the latest runs of this project, newest first; outside any project, all.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def list_runs(
     "page",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the run as a page of its own; it needs nothing but itself.",
+    help="Write the run as a page of its own; one file, no other assets.",
 )
 @options.as_json
 def show(

@@ -44,7 +44,7 @@ _name = click.argument("name", metavar="NAME", shell_complete=_complete)
 
 @click.group(cls=CommandGroup)
 def schedule() -> None:
-    """Run workflows at times of the clock.
+    """Run workflows on a schedule.
 
     On one machine, `runtrue schedule run` or a timer of systemd (`runtrue schedule timer`) runs
     them; on a shared database, its workers do. Each tick begins one run, however many look.
@@ -61,9 +61,9 @@ def schedule() -> None:
     "--missed",
     type=click.Choice([one.value for one in Missed]),
     default=Missed.ONCE.value,
-    help="After ticks at which nothing could run: run once, once for each of them, or skip (once).",
+    help="What to do about missed ticks: run once, run all of them, or skip them (once).",
 )
-@click.option("--queue", metavar="NAME", help="Have workers of this queue run it (default).")
+@click.option("--queue", metavar="NAME", help="The queue whose workers run it (default).")
 @click.option("--replace", "replaces", is_flag=True, help="Replace the schedule of that name.")
 @options.as_json
 def add(
@@ -79,9 +79,9 @@ def add(
 ) -> int:
     """Run a workflow whenever a cron expression ticks, with these inputs.
 
-    CRON is minute, hour, day of the month, month and day of the week. Where clocks change, it
-    behaves as cron does. The workflow is kept as it is now: after changing it, add it again with
-    --replace.
+    CRON is minute, hour, day of the month, month and day of the week. Clock changes are handled
+    as cron does. The schedule keeps a copy of the workflow: after changing the workflow, add the
+    schedule again with --replace.
 
     \b
     Examples:
@@ -132,7 +132,7 @@ def add(
 @schedule.command("list")
 @options.as_json
 def list_schedules(as_json: bool) -> int:
-    """List the schedules: when each ticks next, and what its latest run came to."""
+    """List the schedules: when each ticks next, and the result of its latest run."""
     home = Home.find(Path.cwd())
     found: list[tuple[Schedule, RunState | None]] = []
     if home.has_journal:
@@ -157,7 +157,7 @@ def list_schedules(as_json: bool) -> int:
 @_name
 @options.as_json
 def pause(name: str, as_json: bool) -> int:
-    """Begin no more runs of a schedule until `runtrue schedule resume`."""
+    """Pause a schedule until `runtrue schedule resume`."""
     return _set_paused(name, is_paused=True, as_json=as_json)
 
 
@@ -165,7 +165,7 @@ def pause(name: str, as_json: bool) -> int:
 @_name
 @options.as_json
 def resume(name: str, as_json: bool) -> int:
-    """Let a paused schedule go on at its next tick; those in between are skipped."""
+    """Resume a paused schedule at its next tick; missed ticks are skipped."""
     return _set_paused(name, is_paused=False, as_json=as_json)
 
 
@@ -189,7 +189,7 @@ def remove(name: str, as_json: bool) -> int:
 def run_schedules(once: bool) -> int:
     """Run what is due on this machine, until SIGTERM or SIGINT.
 
-    Runs that were begun here and interrupted go on first. Not for a shared database: its workers
+    Continues interrupted runs first. Not for a shared database: its workers
     do this.
 
     \b
@@ -302,7 +302,7 @@ def _find(journal: Journal, name: str) -> Schedule:
     known = {one.name: one for one in journal.schedules()}
     if name not in known:
         there = ", ".join(known) or "none yet"
-        raise UsageError(f"there is no schedule {name!r}; there is: {there}")
+        raise UsageError(f"there is no schedule {name!r}; available: {there}")
     return known[name]
 
 

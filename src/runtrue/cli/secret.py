@@ -56,7 +56,7 @@ def set_secret(name: str, store: str | None, as_json: bool) -> int:
 
     \b
     Examples:
-      runtrue secret set GITHUB_TOKEN                    asks for the value, without showing it
+      runtrue secret set GITHUB_TOKEN             asks for the value
       runtrue secret set OPENAI_API_KEY < key.txt
       pass show github | runtrue secret set GITHUB_TOKEN --store file
     """

@@ -76,7 +76,7 @@ def shared_options(*, hidden: bool = False) -> list[click.Option]:
             ["--color"],
             type=click.Choice(["auto", "always", "never"]),
             callback=_set_color,
-            help="Use colours. [default: auto; NO_COLOR rules them out]",
+            help="Use colours. [default: auto; NO_COLOR turns them off]",
             **common,
         ),
     ]

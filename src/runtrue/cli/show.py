@@ -43,12 +43,13 @@ def finding_line(finding: Finding, *, with_source: bool = True) -> str:
     named = f" [{symbol}]" if symbol and symbol != finding.source else ""
     message = finding.message.strip().splitlines() or [""]
     source = f"{finding.source}: " if with_source else ""
-    place = f"{where} " if where else ""
+    place = f"{where}: " if where else ""
     text = message[0].rstrip()
     if text.endswith(":"):
         # What was expected and what came comes below it.
         text = " ".join([text, *(line.strip() for line in message[1:] if line.strip())][:3])
-    return f"{source}{place}{finding.category} {text[:160]}{named}"
+    said = f": {text[:160]}" if text else ""
+    return f"{source}{place}{finding.category}{said}{named}"
 
 
 def is_terminal() -> bool:

@@ -183,7 +183,7 @@ def add(path: Path, share: bool, yes: bool, as_json: bool) -> int:
     """Show what a project asks for, item by item, and ask whether to trust it.
 
     \b
-    Exit codes: 0 trusted, or nothing to trust; 2 bad input, 3 nobody was there to be asked.
+    Exit codes: 0 trusted, or nothing to trust; 2 bad input, 3 nobody to ask.
 
     \b
     Examples:

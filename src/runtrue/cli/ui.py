@@ -37,11 +37,13 @@ _TOKEN, _SHORTEST_TOKEN = "RUNTRUE_UI_TOKEN", 24
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser.")
-@click.option("--read-only", is_flag=True, help="Only show: answer, start and change nothing.")
+@click.option(
+    "--read-only", is_flag=True, help="Only look: nothing can be answered, started or changed."
+)
 @click.option(
     "--auth-header",
     metavar="NAME",
-    help="Behind a proxy: the header in which it names the person it let in.",
+    help="Behind a proxy: the header that names the person it let in.",
 )
 @click.option("--public-url", metavar="URL", help="Behind a proxy: the address that browsers open.")
 def ui(
@@ -52,7 +54,7 @@ def ui(
     auth_header: str | None,
     public_url: str | None,
 ) -> int:
-    """Show runs, questions, workflows and metrics as pages in a browser.
+    """Show runs, questions, workflows and metrics in a browser.
 
     The address that is printed has a token, good until the server ends; nobody gets in without it.
     What you answer or start there goes on when browser or server are closed.
@@ -74,7 +76,7 @@ def ui(
         on_ready=partial(_announce, opens=not no_open),
         **_behind(auth_header, public_url),
     )
-    echo("stopped; runs go on", err=True)
+    echo("stopped; runs continue", err=True)
     return 0
 
 
@@ -90,7 +92,7 @@ def _behind(header: str | None, url: str | None) -> dict[str, Any]:
         raise UsageError(f"{header!r} is not the name of a header, such as X-Forwarded-User")
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/"):
-        raise UsageError(f"{url!r} is no address such as https://runs.example.org")
+        raise UsageError(f"{url!r} is not an address such as https://runs.example.org")
     token = os.environ.get(_TOKEN, "")
     if len(token) < _SHORTEST_TOKEN:
         raise UsageError(
@@ -143,9 +145,9 @@ def record_answer(home: Home, journal: Journal, run_id: str, answer: PersonAnswe
     run = journal.find(run_id)
     kind = kind_of(run)
     if kind.expire(journal, run):
-        raise UsageError(f"run {run.id} waited too long for an answer, and is given up")
+        raise UsageError(f"run {run.id} waited too long for an answer and was given up")
     if run.state is not RunState.WAITING:
-        raise UsageError(f"run {run.id} ({run.state}) asks nothing that could be answered")
+        raise UsageError(f"run {run.id} ({run.state}) does not ask a question")
     if run.kind == "plan":
         value: Any = _answer_to_plan(home, journal, run, answer)
     elif answer.paths:
@@ -159,7 +161,7 @@ def record_answer(home: Home, journal: Journal, run_id: str, answer: PersonAnswe
 
 
 def _answer_to_plan(home: Home, journal: Journal, run: RunRow, answer: PersonAnswer) -> Any:
-    """Return what `plan execute`, `plan apply` or `plan prompt` would record."""
+    """Return what `plan execute`, `plan apply` or `plan answer` would record."""
     from runtrue.plan import Wanted, answer_for, must_be_complete, standing_of
 
     standing = standing_of(journal, home, run)
@@ -181,7 +183,7 @@ def _answer_to_plan(home: Home, journal: Journal, run: RunRow, answer: PersonAns
 
 def _announce(address: WebAddress, *, opens: bool) -> None:
     echo(f"open {address.to_open}", err=True)
-    echo("stop with Ctrl-C; runs go on without it", err=True)
+    echo("stop with Ctrl-C; runs continue without it", err=True)
     sys.stderr.flush()
     if opens and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         webbrowser.open(address.to_open)

@@ -155,7 +155,7 @@ def _lines(finding: Finding) -> Iterator[str]:
 def _to_do(finding: Finding) -> str:
     if finding.category == "not_run":
         return (
-            "make this test run again (a new name is fine), or delete the code that it tests, too"
+            "make this test run again (a new name is fine), or also delete the code that it tests"
         )
     known = (COVERAGE_UNMET, TESTS_CANNOT_FAIL, TESTS_MISSING, SECURITY_ISSUE)
     if finding.fault is not Fault.CANDIDATE or finding.category in known:

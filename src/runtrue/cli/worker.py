@@ -41,33 +41,33 @@ def _rate(
     type=click.IntRange(1, 1000),
     default=4,
     metavar="N",
-    help="Drive so many runs at once on each worker (4). The limits of the worker that was started "
+    help="Run this many at once on each worker (4). The limits of the worker that was started "
     "last hold for all of its queue.",
 )
 @click.option(
     "--at-most",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Drive so many runs at once on all workers of the queue together.",
+    help="Run this many at once on all workers of the queue together.",
 )
 @click.option(
     "--rate",
     callback=_rate,
     metavar="N/s|m|h",
-    help="Begin so many runs a second, minute or hour, on all workers together, as in 30/m.",
+    help="Start at most this many runs a second, minute or hour on all workers, as in 30/m.",
 )
 @click.option(
     "--max-waiting",
     type=click.IntRange(1, 10_000_000),
     metavar="N",
-    help="Refuse new runs while so many wait on the queue; answered and resumed ones are taken.",
+    help="Refuse new runs while this many wait on the queue. Resumed runs are always accepted.",
 )
 @click.option(
     "--drain",
     type=click.FloatRange(min=0, max=86_400),
     default=30.0,
     metavar="SECONDS",
-    help="After SIGTERM, let runs go on for so long (30); then others take them.",
+    help="After SIGTERM, give runs this long to finish (30); then other workers take them.",
 )
 @click.pass_context
 def worker(
@@ -139,13 +139,14 @@ def status(as_json: bool) -> int:
         place = f"process {one.pid} on {one.host}"
         echo(f"{one.id}  {one.state:<8}  queue {one.queue} × {one.concurrency}  {place}, {seen}")
     if not workers:
-        echo("no worker has been at work within the last hour")
+        echo("no worker has been active in the last hour")
     for queue, depth in depths.items():
-        age = "" if depth.oldest is None else f" (the first for {depth.oldest:.0f} s)"
-        echo(f"queue {queue}: {depth.waiting} waiting{age}, {depth.driven} driven")
+        age = "" if depth.oldest is None else f" (the longest for {depth.oldest:.0f} s)"
+        echo(f"queue {queue}: {depth.waiting} waiting{age}, {depth.driven} running")
     for queue in idle:
         echo(
-            f"nobody takes runs of queue {queue}: start `runtrue worker --queue {queue}`", err=True
+            f"no worker takes runs of queue {queue}: start `runtrue worker --queue {queue}`",
+            err=True,
         )
     return 1 if idle else 0
 

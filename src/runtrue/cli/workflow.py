@@ -112,7 +112,7 @@ def diff(name: str, old: int | None, new: int | None, as_json: bool) -> int:
 @click.argument("number", metavar="VERSION", type=int)
 @options.as_json
 def rollback(name: str, number: int, as_json: bool) -> int:
-    """Make an earlier version the current one, as a new version. Works after `delete`, too."""
+    """Make an earlier version the current one, as a new version. Works after `delete` too."""
     home = Home.find(Path.cwd())
     store = WorkflowStore(home)
     version = store.versions(name).get(number)

@@ -42,15 +42,15 @@ _WORDS = {
     Cause.OUT_OF_RANGE: "an index or a size is out of range",
     Cause.BAD_ARGUMENT: "a call rejects its argument",
     Cause.ARITHMETIC: "a calculation has no result",
-    Cause.RECURSION: "a recursion does not end",
+    Cause.RECURSION: "the recursion does not end",
     Cause.SYNTAX: "the code has a syntax error",
     Cause.STATIC_CHECK: "a static check reports a problem",
-    Cause.TIMEOUT: "it timed out",
+    Cause.TIMEOUT: "a check timed out",
     Cause.CRASH: "the process died",
     Cause.NOT_RUN: "tests that ran before are skipped or gone",
-    Cause.COVERAGE: "the tests do not run enough of the code",
-    Cause.MISSING_TESTS: "tests that are required are missing",
-    Cause.SECURITY: "a scanner finds the code unsafe",
+    Cause.COVERAGE: "the tests cover too little of the code",
+    Cause.MISSING_TESTS: "required tests are missing",
+    Cause.SECURITY: "a scanner reports the code as unsafe",
     Cause.OUTSIDE: "something outside the code failed",
     Cause.UNKNOWN: "the cause is unknown",
 }
@@ -136,7 +136,7 @@ def _failure_in_words(failure: KnownFailure) -> str:
 def cause_in_words(finding: Finding) -> str:
     """Return what kind of mistake is behind a finding, for people."""
     if finding.category == NOTHING_COLLECTED:
-        return "there is no test to run, so nothing is proven"
+        return "no test ran, so nothing is proven"
     return _WORDS[cause_of(finding)]
 
 
@@ -158,13 +158,13 @@ def _root_cause(finding: Finding, count: int) -> str:
 def strategy_for(finding: Finding) -> str:
     """Return what is to be done about a finding that nothing is remembered of."""
     if finding.category == NOTHING_COLLECTED:
-        return "add a test that the check finds, or correct the check's command"
+        return "add a test that the check finds, or correct its command"
     if finding.fault is not Fault.CANDIDATE:
-        return "no change to the code can fix this; look at the machine or at the check"
+        return "no code change can fix this; look at the machine or the check"
     if finding.category in (COVERAGE_UNMET, TESTS_MISSING):
-        return "add tests, and leave the code as it is"
+        return "add tests; do not change the code"
     if finding.category == TESTS_CANNOT_FAIL:
-        return "make the test assert what the code returns, and leave the code as it is"
+        return "make the test assert what the code returns; do not change the code"
     files = [finding.location.file, *(frame.get("file") for frame in _frames(finding)[::-1])]
     # What fails is the test, and what is wrong is as a rule the code that it runs.
     code = next((file for file in files if file and not is_judge(file)), None)

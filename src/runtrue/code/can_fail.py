@@ -63,17 +63,17 @@ class CanFailGate:
             if lines and is_source(file) and language_of(file) is Language.PYTHON
         }
         if not sources:
-            return self._verdict("nothing to try: no line of Python was changed")
+            return self._verdict("nothing to try: no Python line changed")
         if check.tool != "pytest":
-            return self._verdict(f"not known: only tests of pytest are tried, not {check.command}")
+            return self._verdict(f"not known: only pytest tests are tried, not {check.command}")
         fresh = self._fresh(check, changed, workplace, trial)
         if not fresh:
-            return self._verdict("no test is new or changed")
+            return self._verdict("no new or changed test")
         files = tuple(sorted({file for file, _ in fresh.values()}))
         narrowed = partial(narrowed_to, check, workplace)
         command = narrowed(files)
         if command is None:
-            return self._verdict(f"not known: {check.command} cannot be given single tests")
+            return self._verdict(f"not known: {check.command} cannot run single tests")
 
         def case_of(test: str) -> str | None:
             file, _, name = test.partition("::")
@@ -181,5 +181,5 @@ def _told(report: MutantReport) -> str:
     if not report.tests:
         said = ["no new or changed test runs a changed line"]
     if report.unknown:
-        said.append(f"not known of the others: {report.unknown}")
+        said.append(f"not known for the others: {report.unknown}")
     return "; ".join(said)

@@ -12,7 +12,7 @@ class Recalled(Event):
 
 
 class BeforeStarted(Event):
-    """The checks run on the code as it was."""
+    """The checks run on the code before the change."""
 
 
 class GenerationStarted(Event):

@@ -305,7 +305,7 @@ def _wanted(task: GenerationTask, project: Path) -> tuple[str, ...]:
 
 
 def _no_judge(file: str) -> str | None:
-    return "this file judges the code: leave it as it is" if is_judge(file) else None
+    return "this file judges the code; do not change it" if is_judge(file) else None
 
 
 def _only_new_tests(task: GenerationTask, project: Path) -> Callable[[str], str | None]:
@@ -314,7 +314,7 @@ def _only_new_tests(task: GenerationTask, project: Path) -> Callable[[str], str 
     def refuse(file: str) -> str | None:
         if file in wanted or (is_test(file) and not (project / file).exists()):
             return None
-        return f"only new test files are wanted, such as {', '.join(wanted)}"
+        return f"only new test files are allowed, such as {', '.join(wanted)}"
 
     return refuse
 

@@ -48,7 +48,7 @@ class IndependenceGate:
             if outcome is Outcome.PASSED and not may_be_one_of(file_of(case, infos), added)
         ]
         if not added or not older:
-            return self._verdict((), "no tests were added to others")
+            return self._verdict((), "no tests were added")
         try:
             for file in added:
                 (workplace.root / file).unlink(missing_ok=True)
@@ -58,7 +58,8 @@ class IndependenceGate:
         broken = [case for case in older if alone.cases.get(case) is not Outcome.PASSED]
         return self._verdict(
             tuple(self._finding(case, added) for case in broken[:_MOST]),
-            f"{len(older) - len(broken)} of {len(older)} older tests pass without the added ones",
+            f"{len(older) - len(broken)} of {len(older)} existing tests pass without the "
+            "added ones",
             alone.seconds,
         )
 
@@ -70,7 +71,7 @@ class IndependenceGate:
         return Finding(
             source=self.name,
             category=CATEGORY,
-            message=f"passes only together with tests that were added: {', '.join(added)}",
+            message=f"passes only together with the added tests: {', '.join(added)}",
             fault=Fault.CANDIDATE,
             location=Location(file=added[0], symbol=case),
             attempted=added,

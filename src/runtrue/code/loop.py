@@ -39,7 +39,7 @@ async def fix(run: Run, context: CodeContext, state: CodeState) -> None:
 
 
 async def code(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Have code and tests written for a requirement, and fix them until they pass."""
+    """Have code and tests written for a requirement, then fix them until they pass."""
     await open_sandbox(run, context, state)
     await recall(run, context, state)
     if context.request.generator is not None:
@@ -51,7 +51,7 @@ async def code(run: Run, context: CodeContext, state: CodeState) -> None:
 
 
 async def finish(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Learn from what happened, write the patch, apply it if that is wanted, leave a receipt."""
+    """Learn from the run, write the patch, apply it if wanted, and leave a receipt."""
     await learn(run, context, state)
     await write_patch(run, context, state)
     if state.last_decision.action is Action.ACCEPT and state.diff:
@@ -88,7 +88,7 @@ def sandbox_of_run(run: RunRow, home: Home) -> GitSandbox:
 
 
 def prepare_run(run: RunRow, home: Home) -> Segment:
-    """Return the work of a recorded run, ready to go on from wherever it is."""
+    """Return the work of a recorded run, ready to continue where it stopped."""
     request = request_of(run)
     context = CodeContext.of(run, request, home)
     state = CodeState(run_id=run.id, request=request, started_at=run.created_at)
@@ -115,7 +115,7 @@ class _Opened:
 
 
 async def open_sandbox(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Make the sandbox, with the files as the user has them."""
+    """Make the sandbox from the user's current files."""
     opened = await run.step("open", partial(_open, context))
     state.candidate, state.rooted = opened.candidate, opened.artifact
     state.agent_version = opened.agent_version
@@ -164,7 +164,7 @@ def _patch(context: CodeContext, candidate: str, is_accepted: bool) -> _Patch:
 
 
 async def leave_receipt(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Write down what was proven, and of which tree."""
+    """Record what was proven, and for which tree."""
     if state.last_decision.action is Action.ACCEPT:
         work = partial(_receipt, context, state.history)
         state.receipt = await run.step("receipt", work, state.candidate)
@@ -194,12 +194,12 @@ def _receipt(context: CodeContext, history: History, candidate: str) -> Receipt:
 
 
 def question_of(request: CodeRequest) -> str:
-    """Return a hash of all that decides about the verdict on a tree."""
+    """Return a hash of everything that decides the verdict on a tree."""
     return hash_of(replace(request, workflow_id="", iteration=None, stop=None))
 
 
 def may_be_applied(state: CodeState, wanted: Apply) -> bool:
-    """True if the diff need not be asked about; files that run by themselves always are."""
+    """True if the diff may be applied without asking; files that run by themselves never are."""
     if state.self_running and not state.request.allow_self_running:
         return False
     # Asked whether the fix is right, a person has said that it may be applied.
@@ -207,7 +207,7 @@ def may_be_applied(state: CodeState, wanted: Apply) -> bool:
 
 
 async def is_agreed(run: Run, state: CodeState) -> bool:
-    """Ask whether the diff shall be applied. Anything but a yes is a no."""
+    """Ask whether to apply the diff. Anything but a yes is a no."""
     latest = state.history.latest
     question: dict[str, Any] = {
         "apply": True,
@@ -222,7 +222,7 @@ async def is_agreed(run: Run, state: CodeState) -> bool:
 
 
 async def apply(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Bring the candidate into the user's tree, unless the user has changed the files meanwhile.
+    """Apply the candidate to the user's tree, unless the user changed those files in the meantime.
 
     Not declared a side effect: applying again does only what is left to do, so that a run that was
     killed here can go on by itself.
@@ -236,7 +236,7 @@ def _apply(context: CodeContext, candidate: str) -> None:
 
 
 async def end(run: Run, context: CodeContext, state: CodeState) -> None:
-    """Clear away the sandbox of a run that passed; a failed run keeps its own.
+    """Remove the sandbox of a run that passed; a failed run keeps its own.
 
     A gate never keeps one: the candidate is what the user has.
     """

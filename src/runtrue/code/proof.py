@@ -154,15 +154,13 @@ class KindsGate:
             return
         kinds = ", ".join(judgement.missing)
         idle = _few(judgement.asserting_nothing)
-        because = f"; these assert nothing, so they do not count: {idle}" if idle else ""
+        because = f"; these assert nothing and do not count: {idle}" if idle else ""
         how = (
-            "mark a test so, or name it so"
+            "mark or name a test accordingly"
             if set(judgement.missing) != {REPRODUCTION}
             else "write one that fails on the code before the fix"
         )
-        yield self._finding(
-            f"no test is of these kinds: {kinds}{because}; {how}", judgement.missing
-        )
+        yield self._finding(f"no test of these kinds: {kinds}{because}; {how}", judgement.missing)
 
     def _untested(
         self,
@@ -181,7 +179,7 @@ class KindsGate:
             own = {c: o for c, o in cases.items() if may_be_one_of(file_of(c, infos), tests)}
             ran = [case for case, outcome in own.items() if outcome is not Outcome.SKIPPED]
             if not tests:
-                yield self._finding(f"there is no test for {file}; write one", (file,), file)
+                yield self._finding(f"no test covers {file}; write one", (file,), file)
             elif own and not ran:
                 skipped = f"the tests for {file} were skipped: {_few(tests)}; make them run"
                 yield self._finding(skipped, (file,), file)

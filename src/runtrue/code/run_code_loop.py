@@ -42,7 +42,7 @@ def run_code_loop(
     """
     project = project.resolve()
     if max_attempts is not None and not 1 <= max_attempts <= 10:
-        raise UsageError(f"max_attempts is {max_attempts}; it can be 1 to 10")
+        raise UsageError(f"max_attempts is {max_attempts}; choose 1 to 10")
     config = load_config(project)
     task = plan_task(project, requirement, path, code_type=code_type, tests=tests)
     request = plan_code(

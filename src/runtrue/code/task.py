@@ -76,7 +76,7 @@ def _inside(project: Path, file: str) -> str:
     # What a link in it leads to must be the project's, too; and git's own files are nobody's code.
     inside = path.is_relative_to(project) and path.resolve().is_relative_to(project.resolve())
     if not inside or path == project or ".git" in path.relative_to(project).parts:
-        raise UsageError(f"{file!r} is not a file in {project}; give one as seen from there")
+        raise UsageError(f"{file!r} is not a file in {project}; give a path relative to it")
     if path.is_dir():
         raise UsageError(f"{file} is a directory; give a file")
     return path.relative_to(project).as_posix()

@@ -223,7 +223,7 @@ class TestsWriter(_Writer):
     def skips(self) -> str | None:
         """There are tests already, or the code is tests."""
         if is_test(self.task.path):
-            return "what was asked for are tests"
+            return "the task asks for tests"
         directory = self.context.sandbox.workplace().directory
         there = [file for file in self._tests() if (directory / file).is_file()]
         asked = [file for file in self.task.tests if not (directory / file).is_file()]
@@ -242,7 +242,7 @@ class TestsWriter(_Writer):
         absent = [file for file in self.task.tests if not (directory / file).is_file()]
         if absent:
             return f"there is no {absent[0]} afterwards"
-        return None if files else "changed no file that it may"
+        return None if files else "changed none of the files that it may change"
 
     def rules(self) -> EditRules:
         """Restore whatever is not a new test, or one that was named."""

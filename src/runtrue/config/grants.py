@@ -94,7 +94,7 @@ _RULES = (
     _GrantRule(("isolation", "network"), _nothing, "lets commands connect to hosts"),
     _GrantRule(("isolation", "read"), _nothing, "lets commands read further files"),
     _GrantRule(("isolation", "write"), _nothing, "lets commands write further files"),
-    _GrantRule(("isolation", "limits"), _lowered, "lets commands use up more"),
+    _GrantRule(("isolation", "limits"), _lowered, "raises the limits of commands"),
     _GrantRule(("sandbox", "env"), _nothing, "gives commands variables of your environment"),
     _GrantRule(("fixers", "agent", "command"), _nothing, "runs a coding agent, with the network"),
     _GrantRule(
@@ -102,13 +102,15 @@ _RULES = (
     ),
     _GrantRule(("fixers", "agent", "read"), _nothing, "lets the agent read further files"),
     _GrantRule(("fixers", "agent", "write"), _nothing, "lets the agent write further files"),
-    _GrantRule(("security", "command"), _nothing, "replaces the security scanner by this command"),
+    _GrantRule(
+        ("security", "command"), _nothing, "replaces the security scanner with this command"
+    ),
     _GrantRule(
         ("model", "name"), _nothing, "sends code and tasks to a language model, with your key"
     ),
     _GrantRule(("model", "base_url"), _nothing, "sends code and tasks to this address"),
     _GrantRule(("model", "key_env"), _nothing, "sends the value of this variable to the model"),
-    _GrantRule(("escalation", "notification"), _printed, "sends reports of runs away"),
+    _GrantRule(("escalation", "notification"), _printed, "sends reports of runs to others"),
     _GrantRule(("plans", "sandbox"), _in_sandbox, "lets plans work on your own files"),
     _GrantRule(("plans", "profile"), _careful_profile, "lets plans do more without asking"),
     _GrantRule(("plans", "profiles"), _careful_profiles, "lets plans do more without asking"),

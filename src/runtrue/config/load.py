@@ -72,7 +72,7 @@ def find_config(project: Path, top: Path | None = None, origin: Path | None = No
         # Somebody else may have put it there; in the project itself, the user looks for one.
         why = why_not_own(file) if place != project and origin is None else None
         if why is not None:
-            passed_over.append(f"{file} does not count: {why}")
+            passed_over.append(f"{file} is ignored: {why}")
             continue
         seen = config if place == project else seen_from(config, place, project)
         source = origin / file.relative_to(top) if origin is not None and top is not None else file
@@ -146,7 +146,7 @@ def _with_search_time(config: Config, said: str | None) -> Config:
         )
     except (ValueError, msgspec.ValidationError):
         raise UsageError(
-            f"{SEARCH_SECONDS} is {said!r}; it is a number of seconds from 0 to 3600"
+            f"{SEARCH_SECONDS} is {said!r}; give a number of seconds from 0 to 3600"
         ) from None
     return replace(config, fixers=replace(config.fixers, search=search))
 

@@ -71,7 +71,7 @@ def problems_of(config: Config) -> Iterator[KeyProblem]:
 def _problems_of_check(path: Pointer, check: CheckConfig) -> Iterator[KeyProblem]:
     name = path[-1]
     if name in GATES:
-        message = f"a gate has this name; call the check something else, such as '{name}_check'"
+        message = f"a gate has this name; choose another, such as '{name}_check'"
         yield path, message
     yield from _problems_of_surroundings(path, check.env, check.directory)
 
@@ -87,7 +87,7 @@ def problems_of_validation(path: Pointer, validation: ValidationConfig) -> Itera
     if needed in _ONLY_FOR and getattr(validation, needed) is None:
         yield path, f"a validation of kind {needed!r} needs a {needed}"
     if validation.callable is not None and not validation.callable.strip():
-        yield (*path, "callable"), "the name of the function is empty"
+        yield (*path, "callable"), "the function name is empty"
     for key in ("command", "fix"):
         command = getattr(validation, key)
         if command is not None and (problem := problem_of_command(command)):
@@ -130,20 +130,20 @@ def _problems_of_surroundings(
     for variable, value in env.items():
         if not variable or "=" in variable or "\0" in variable:
             message = (
-                "is not a name of a variable: one is not empty, and holds no = or null character"
+                "is not a valid variable name: it must not be empty or hold = or a null character"
             )
             yield (*path, "env", variable), message
         if "\0" in value:
-            yield (*path, "env", variable), "a variable cannot hold a null character"
+            yield (*path, "env", variable), "a variable cannot contain a null character"
     place = (*path, "directory")
     if not directory.strip():
-        yield place, "the directory is empty; the project itself is '.'"
+        yield place, "the directory is empty; use '.' for the project itself"
     elif "\0" in directory:
-        yield place, "the name of a directory cannot hold a null character"
+        yield place, "a directory name cannot contain a null character"
     elif Path(directory).is_absolute():
-        yield place, f"{directory!r} is absolute; name it as seen from the project"
+        yield place, f"{directory!r} is absolute; give a path relative to the project"
     elif Path(os.path.normpath(directory)).parts[:1] == ("..",):
-        yield place, f"{directory!r} is outside of the project; name one inside of it"
+        yield place, f"{directory!r} is outside the project; name one inside it"
 
 
 def _problems_of_order(order: tuple[str, ...]) -> Iterator[KeyProblem]:
@@ -188,7 +188,7 @@ def _problems_of_escalation(escalation: EscalationConfig) -> Iterator[KeyProblem
     seen: set[Condition] = set()
     for number, trigger in enumerate(escalation.triggers or ()):
         if trigger.condition in seen:
-            message = f"{trigger.condition.value!r} has a trigger already; keep one of them"
+            message = f"{trigger.condition.value!r} already has a trigger; keep one of them"
             yield ("escalation", "triggers", number, "condition"), message
         seen.add(trigger.condition)
     notification = escalation.notification

@@ -79,7 +79,7 @@ def allowed_addresses() -> Allowed:
     loopback = os.environ.get(ALLOW_LOOPBACK, "").strip().lower()
     listed = os.environ.get(ALLOW_PRIVATE, "")
     if loopback and loopback not in _BOOLEANS:
-        raise UsageError(f"{ALLOW_LOOPBACK} is {loopback!r}; it is 1 or 0")
+        raise UsageError(f"{ALLOW_LOOPBACK} is {loopback!r}; use 1 or 0")
     try:
         entries = tuple(Entry.parse(text) for text in listed.split(",") if text.strip())
     except ValueError as error:
@@ -138,5 +138,5 @@ def _problems(config: UserConfig) -> Iterator[KeyProblem]:
             yield ("workflows", "allow_private", number), str(error)
     for number, text in enumerate(config.workflows.files):
         if not text.startswith(("/", "~/")):
-            problem = f"{text!r} is not an absolute path; begin it with / or ~/"
+            problem = f"{text!r} is not an absolute path; start it with / or ~/"
             yield ("workflows", "files", number), problem

@@ -144,7 +144,7 @@ def parse_document(text: str, *, name: str, format: Format) -> Document:
 def dump_document(data: Any, format: Format) -> str:
     """Return plain data as a readable text, which `parse_document` reads back unchanged."""
     if flaw := find_flaw(data):
-        raise UsageError(f"this cannot be written as {format.upper()}: {flaw}")
+        raise UsageError(f"cannot be written as {format.upper()}: {flaw}")
     if format == "json":
         return json_text.dump(data)
     from runtrue.documents import yaml_text

@@ -74,6 +74,6 @@ def _duplicate(text: str) -> Misread:
     for pointer, offset in offsets(text):
         if pointer in seen:
             line = text.count("\n", 0, seen[pointer]) + 1
-            return Misread(f"the key {pointer[-1]!r} is here twice, first on line {line}", offset)
+            return Misread(f"the key {pointer[-1]!r} appears twice, first on line {line}", offset)
         seen[pointer] = offset
     raise AssertionError("called for a text without duplicate keys")

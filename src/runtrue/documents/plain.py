@@ -77,14 +77,18 @@ def _problem(value: object) -> str | None:
     if isinstance(value, int) and abs(value).bit_length() > _MAX_BITS:
         return "is too large a number for JSON"
     if isinstance(value, float) and not math.isfinite(value):
-        return "is not a number, or too large a one, for JSON"
+        return "is not a number that JSON can hold"
     if exact in {bool, int, float, list, type(None)}:
         return None
     return f"is of the type {exact.__name__}, which JSON cannot hold"
 
 
 def _text_problem(text: str) -> str | None:
-    return "holds half of a surrogate pair, which is not text" if _SURROGATE.search(text) else None
+    return (
+        "contains half of a surrogate pair, which is not valid text"
+        if _SURROGATE.search(text)
+        else None
+    )
 
 
 def _keys_problem(members: dict[object, object]) -> str | None:
@@ -92,5 +96,5 @@ def _keys_problem(members: dict[object, object]) -> str | None:
         if type(key) is not str:
             return f"has the key {key!r}, which is not text"
         if _SURROGATE.search(key):
-            return "has a key with half of a surrogate pair, which is not text"
+            return "has a key with half of a surrogate pair, which is not valid text"
     return None

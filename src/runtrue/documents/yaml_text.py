@@ -70,7 +70,7 @@ def _compose(text: str) -> Node:
         node: Node = loader.get_node()
         if loader.check_node():
             offset = loader.get_node().start_mark.index
-            raise Misread("a second document begins here; a file may hold only one", offset)
+            raise Misread("a second document starts here; a file may hold only one", offset)
     except yaml.MarkedYAMLError as error:
         raise _misread(error, text) from error
     finally:
@@ -139,7 +139,7 @@ class _Tree:
         if isinstance(node, ScalarNode) and tag in {"str", *_CORE}:
             return _scalar(node, tag)
         unknown = node.tag.replace(_STANDARD, "!!")
-        message = f"the tag {unknown} is not supported; plain values need none"
+        message = f"the tag {unknown} is not supported; plain values need no tag"
         raise Misread(message, node.start_mark.index)
 
     def _build_members(self, node: MappingNode, pointer: Pointer) -> Iterator[tuple[str, Any]]:
@@ -159,7 +159,7 @@ class _Tree:
             first = merge if is_merge else own.get(name := _name(key), (None,))[0]
             if first is not None:
                 line = first.start_mark.line + 1
-                message = f"the key {key.value!r} is here twice, first on line {line}"
+                message = f"the key {key.value!r} appears twice, first on line {line}"
                 raise Misread(message, key.start_mark.index)
             if not is_merge:
                 own[name] = (key, value)
@@ -177,7 +177,7 @@ class _Tree:
         size = len(node.value) if isinstance(node, ScalarNode) else 0
         self._repeated += _VALUE_SIZE + size
         if self._repeated > MAX_BYTES:
-            message = "its aliases (*name) repeat too much: more than the largest file could hold"
+            message = "its aliases (*name) expand to more than the largest file allowed"
             raise Misread(message, node.start_mark.index)
 
 
@@ -189,7 +189,7 @@ def _name(key: Node) -> str:
         what = _NOUNS.get(key.tag.removeprefix(_STANDARD), "something else")
         message = f'the key {key.value} is {what}, not text; write it in quotes: "{key.value}"'
     else:
-        message = "a key must be text, not a mapping or a list; if it is meant as text, quote it"
+        message = "a key must be text, not a mapping or a list; if you meant text, quote it"
     raise Misread(message, key.start_mark.index)
 
 

@@ -53,10 +53,10 @@ class EmailSender:
             return Delivery.failed(f"the mail server {server} refused the mail ({error.smtp_code})")
         except smtplib.SMTPNotSupportedError:
             return Delivery.failed(
-                f"the mail server {server} does not offer the encryption or the login that is set"
+                f"the mail server {server} does not offer the configured encryption or login"
             )
         except smtplib.SMTPRecipientsRefused:
-            return Delivery.failed(f"the mail server {server} refused all receivers")
+            return Delivery.failed(f"the mail server {server} refused all recipients")
         except (OSError, smtplib.SMTPException) as error:
             return Delivery.failed(
                 f"the mail server {server} cannot be used ({type(error).__name__})"

@@ -61,7 +61,7 @@ class IssueCommentSender:
         except OSError as error:
             return _unposted(posting, f"cannot be run: {error.strerror}")
         if ended.timed_out:
-            return _unposted(posting, f"did not end within {self._settings.timeout:g} s")
+            return _unposted(posting, f"did not finish within {self._settings.timeout:g} s")
         if ended.exit_code != 0:
             said = " ".join(output_of(ended).split())[:_SAID]
             return _unposted(posting, f"exited with code {ended.exit_code}: {said}".rstrip(": "))
@@ -78,7 +78,7 @@ class IssueCommentSender:
         known = {name: find_program(name, path) for name in _programs(host)}
         program = next((name for name, found in known.items() if found), None)
         if program is None:
-            return f"no program on PATH can post it (looked for: {', '.join(known)})"
+            return f"no program on PATH can post it (tried: {', '.join(known)})"
         where = settings.repository
         if program == "gh":
             kind = "issue" if settings.issue else "pr"

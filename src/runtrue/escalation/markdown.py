@@ -67,7 +67,7 @@ def _note(left_out: list[Item]) -> list[str]:
     if not left_out:
         return []
     names = ", ".join(_TITLES[item].lower() for item in left_out)
-    return [f"*Left out here for their length, and in the report's file: {names}.*"]
+    return [f"*Too long to show here; see the report file for: {names}.*"]
 
 
 def _section(report: EscalationDetails, item: Item) -> str:

@@ -146,11 +146,11 @@ class EscalationDetails:
             command = f'runtrue runs resume {self.run_id} --answer "…"'
             return f"The run waits for advice; answer with `{command}`"
         after = {
-            Response.SENIOR_AGENT: "A stronger fixer is asked next",
+            Response.SENIOR_AGENT: "A stronger fixer comes next",
             Response.ABORT_WITH_REPORT: "The run is over",
             Response.FLAG_AND_CONTINUE: "The run continues",
         }[self.action]
-        return f"{after}; look at it with `runtrue runs show {self.run_id}`"
+        return f"{after}; see `runtrue runs show {self.run_id}`"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data, without the sections that it does not have."""

@@ -40,11 +40,11 @@ class SlackSender:
         except (TimeoutError, httpx2.TimeoutException):
             return Delivery.failed(f"Slack did not answer within {self._timeout:g} s")
         except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
-            return Delivery.failed(f"{self._variable} does not hold the URL of a webhook")
+            return Delivery.failed(f"{self._variable} is not the URL of a webhook")
         except httpx2.HTTPError as error:
             return Delivery.failed(f"Slack cannot be reached ({type(error).__name__})")
         if response.is_success:
-            return Delivery(delivered=True, detail="Slack took the message")
+            return Delivery(delivered=True, detail="Slack accepted the message")
         said = " ".join(response.text.split())[:_SAID]
         return Delivery.failed(
             f"Slack answered with status {response.status_code}: {said}".rstrip(": ")

@@ -26,7 +26,7 @@ _NAME = 120
 def sentence(condition: Condition, history: History) -> str:
     """Say what happened. All words that are not ours are in code, where they can do no harm."""
     if not history.attempts:
-        return "The loop escalated before the first attempt."
+        return "The run escalated before the first attempt."
     blocking = history.latest.blocking
     number = history.latest.number
     match condition:
@@ -41,18 +41,18 @@ def sentence(condition: Condition, history: History) -> str:
             return f"The fix that attempt {number} ran broke what worked before: {few(broken)}."
         case Condition.SECURITY_ISSUE_FOUND:
             found = [_rule(f) for f in blocking if f.category == SECURITY_ISSUE]
-            return f"A scanner found what is not safe in attempt {number}: {few(found)}."
+            return f"A scanner found unsafe code in attempt {number}: {few(found)}."
         case Condition.COVERAGE_THRESHOLD_UNMET:
             return _unmet(history)
         case Condition.TIMEOUT_EXCEEDED:
             slow = [finding.source for finding in blocking if finding.category == TIMEOUT]
             if slow:
-                return f"In attempt {number} {few(slow)} did not end within its time."
+                return f"In attempt {number} {few(slow)} did not finish within its time."
             seconds = f"{history.seconds:.0f} s"
-            return f"The time for the whole loop was up after {seconds}, in attempt {number}."
+            return f"The time limit of the run was reached after {seconds}, in attempt {number}."
         case Condition.UNKNOWN_ERROR_TYPE:
             unknown = [f.category for f in blocking if cause_of(f) is Cause.UNKNOWN]
-            return f"Attempt {number} failed in a way that nothing explains: {few(unknown)}."
+            return f"Attempt {number} failed for an unknown reason: {few(unknown)}."
 
 
 def _unmet(history: History) -> str:

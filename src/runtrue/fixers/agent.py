@@ -67,7 +67,7 @@ class AgentFixer:
 async def run_agent(
     agent: AgentConfig, prompt: str, workplace: Workplace, *, redact: Redact | None = None
 ) -> Proposal:
-    """Run an agent's command on a prompt, confined to the sandbox and what else it may use."""
+    """Run an agent's command on a prompt, confined to the sandbox and what it is allowed to use."""
     command, timeout = agent.command or "", agent.timeout
     try:
         passed_on = secrets_of(agent.env, os.environ)
@@ -98,7 +98,7 @@ async def run_agent(
     if ended.exceeded:
         return replace(proposal, failure=ended.exceeded.message)
     if ended.timed_out:
-        return replace(proposal, failure=f"did not end within {timeout:.0f} s")
+        return replace(proposal, failure=f"did not finish within {timeout:.0f} s")
     if ended.exit_code in _NO_PROGRAM:
         failure = f"its command names a program that cannot be run (code {ended.exit_code})"
         return replace(proposal, failure=failure, transient=False)

@@ -58,7 +58,7 @@ class CommandFixer:
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:
         """Run it. A command that fails is a failure of the fixer, never a finding."""
         if task.redo is None:
-            return Proposal(description="no command made the failing file")
+            return Proposal(description="no command created the failing file")
         redact = self._redact or Redactor(secrets_in(workplace.environment))
         ran = await run_command(
             task.redo,
@@ -94,7 +94,9 @@ async def run_command(
     if ended.exceeded:
         return CommandResult(said=said, failure=f"`{command}` {ended.exceeded.message}")
     if ended.timed_out:
-        return CommandResult(said=said, failure=f"`{command}` did not end within {timeout:.0f} s")
+        return CommandResult(
+            said=said, failure=f"`{command}` did not finish within {timeout:.0f} s"
+        )
     code = ended.exit_code
     if code == 0:
         return CommandResult(said=said, exit_code=code)

@@ -46,8 +46,8 @@ _MOST_PATTERNS = 100
 _NOT_SHOWN = frozenset({"missing", "stack_trace", "frames", "when", "fixable"})
 
 _REJECTED = {
-    Reason.UNCHANGED: "no file was changed by it",
-    Reason.REPEATED: "it gave a candidate that had already failed, so it was not run again",
+    Reason.UNCHANGED: "it changed no file",
+    Reason.REPEATED: "it proposed a candidate that had already failed, so it was not run again",
     Reason.OUT_OF_BOUNDS: (
         "it changed files that the strategy does not allow, so all its edits were dropped"
     ),
@@ -215,7 +215,7 @@ def _known(history: History, redact: Redact) -> str:
         return ""
     lines = [_analysis(analysis, redact)]
     if analysis.recalled:
-        lines.append("What is remembered of failures like these:")
+        lines.append("What memory knows about failures like these:")
         lines += [fence(redact(text), limit=_SAMPLE) for text in analysis.recalled]
     return "\n".join(lines)
 

@@ -123,7 +123,9 @@ class ModelEditor:
         try:
             edits = read_edits(said["edits"])
             if any(MARK in edit.new for edit in edits):
-                raise EditError(f"`{MARK}…]` stands for what you were not shown: leave such lines")
+                raise EditError(
+                    f"`{MARK}…]` stands for what you were not shown: do not edit such lines"
+                )
             files = apply_edits(edits, root, refuse=refuse)
         except EditError as error:
             return Edited(said=said, problem=str(error), usage=usage)

@@ -25,8 +25,8 @@ EDITS: dict[str, Any] = {
                 "type": ["string", "null"],
                 "description": "text that occurs exactly once in the file",
             },
-            "new": {"type": ["string", "null"], "description": "what stands there instead"},
-            "content": {"type": ["string", "null"], "description": "the whole of a new file"},
+            "new": {"type": ["string", "null"], "description": "the text that replaces it"},
+            "content": {"type": ["string", "null"], "description": "the full text of a new file"},
         },
         "required": ["path"],
     },
@@ -65,9 +65,7 @@ def apply_edits(
     for edit in edits:
         file = inside(root, edit.path)
         if file is None:
-            raise EditError(
-                f"{edit.path!r} is not the path of a file in the project, relative to its root"
-            )
+            raise EditError(f"{edit.path!r} is not a file path relative to the project root")
         name = file.relative_to(root.resolve()).as_posix()
         if refuse and (reason := refuse(name)):
             raise EditError(f"{edit.path}: {reason}")
@@ -77,9 +75,9 @@ def apply_edits(
         after[file] = _edited(edit, after.get(file, before[file]))
     changed = {file: text for file, text in after.items() if text != before[file]}
     if not changed:
-        raise EditError("the edits leave every file as it is")
+        raise EditError("the edits change no file")
     if both := [names[file] for file in changed if not changed.keys().isdisjoint(file.parents)]:
-        raise EditError(f"{both[0]} lies in what is a file by another edit")
+        raise EditError(f"{both[0]} is inside a path that another edit makes a file")
     _write(changed, names)
     return tuple(sorted(names[file] for file in changed))
 
@@ -133,7 +131,7 @@ def _edited(edit: FileEdit, text: str | None) -> str:
         return new
     old = _with_newlines(edit.old, newline)
     if not old.strip():
-        raise EditError(f"{edit.path} exists: `old` must be a text that occurs once in it")
+        raise EditError(f"{edit.path} exists: `old` must be text that occurs exactly once in it")
     start = text.find(old)
     if start < 0:
         span = _span_of_lines(edit, text)
@@ -164,7 +162,7 @@ def _span_of_lines(edit: FileEdit, text: str) -> tuple[int, int] | None:
 
 def _ambiguous(edit: FileEdit, line: str) -> EditError:
     return EditError(
-        f"{edit.path}: `old` occurs more than once, give more of the lines around it: {line!r}"
+        f"{edit.path}: `old` occurs more than once; include more of the surrounding lines: {line!r}"
     )
 
 

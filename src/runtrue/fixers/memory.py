@@ -226,15 +226,13 @@ class _Draft:
     @property
     def description(self) -> str:
         """The names of the fixes, with their files."""
-        return f"made again: {'; '.join(map(str, self.used))}"
+        return f"applied again: {'; '.join(map(str, self.used))}"
 
     @property
     def confidence(self) -> Confidence:
         """The confidence in the weakest of the fixes, which is what its record says."""
         weakest = min(self.used, key=lambda use: use.fix.confidence).fix
-        reason = (
-            f"remembered as {weakest.name}, which worked {weakest.passed} of {weakest.tried} times"
-        )
+        reason = f"known as {weakest.name}, which worked {weakest.passed} of {weakest.tried} times"
         return Confidence(value=weakest.confidence, reason=reason)
 
     @property

@@ -105,7 +105,7 @@ def _refusal(task: FixTask, root: Path) -> Callable[[str], str | None]:
             return None
         if is_judge(file) or file in ran:
             return "this file judges the program and may not be changed"
-        return "only new test files are wanted" if only_adds else None
+        return "only new test files are allowed" if only_adds else None
 
     return refuse
 

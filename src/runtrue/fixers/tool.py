@@ -12,7 +12,7 @@ from runtrue.encoding import decoded
 from runtrue.fixers.autofix import AutofixCommands, run_autofix
 from runtrue.loop import Confidence, Finding, FixTask, History, Proposal, Workplace
 
-_SURE = Confidence(value=0.9, reason="a tool fixed what it found itself")
+_SURE = Confidence(value=0.9, reason="the tool fixed its own findings")
 
 #: The lines of a candidate, by file, that it changed.
 ChangedLines = Callable[[str], Mapping[str, frozenset[int]]]
@@ -47,7 +47,7 @@ class ToolFixer:
     def unavailable(self) -> str | None:
         """Return why there is nothing to run, or None."""
         has_any = bool(self._autofix.commands)
-        return None if has_any else "no check here has a command that fixes its findings"
+        return None if has_any else "no check has a command that fixes its findings"
 
     def accepts(self, finding: Finding) -> bool:
         """Return whether the finding's check has an autofix command, and it can fix this one."""

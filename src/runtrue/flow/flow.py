@@ -37,7 +37,7 @@ class Flow:
         names: set[str] = set()
         for node in _reachable(start):
             if node.name in names:
-                raise FlowError(f"two nodes of one flow are named {node.name!r}; name them apart")
+                raise FlowError(f"two nodes of the flow are named {node.name!r}; name them apart")
             names.add(node.name)
             self.steps[node] = _prepare(node)
 

@@ -94,7 +94,7 @@ class Journal(PartTable, ChildTable, RetentionTable, ScheduleTable, RunList):
             if run.is_over:
                 raise RunError(f"run {run.id} has ended ({run.state}); start a new one")
             if run.state is RunState.WAITING:
-                raise RunWaiting(f"run {run.id} waits for an answer")
+                raise RunWaiting(f"run {run.id} is waiting for an answer")
             if run.owner is not None and run.owner.is_alive() and not force:
                 raise RunBusy(
                     f"run {run.id} is already running in {run.owner}; "
@@ -129,7 +129,7 @@ class Journal(PartTable, ChildTable, RetentionTable, ScheduleTable, RunList):
                 (to_json(result), run_id),
             ).rowcount
             if not amended:
-                raise RunError(f"run {run_id} has no result that could be amended")
+                raise RunError(f"run {run_id} has no result to amend")
 
     def fail(self, claim: Claim, error: str) -> None:
         """Note that a run broke on an exception; it can be claimed again and goes on from there."""
@@ -307,7 +307,7 @@ class Journal(PartTable, ChildTable, RetentionTable, ScheduleTable, RunList):
             question = self.open_question(run.id)
             is_other = seq is not None and question is not None and question.seq != seq
             if question is None or is_other or run.is_over:
-                raise RunError(f"run {run.id} ({run.state}) asks nothing that could be answered")
+                raise RunError(f"run {run.id} ({run.state}) does not ask a question")
             db.execute(
                 "UPDATE questions SET answer = ?, answered_at = ? WHERE run_id = ? AND seq = ?",
                 (to_json(value), time.time(), run.id, question.seq),

@@ -59,7 +59,7 @@ class Owner:
             except ProcessLookupError:
                 return
             except PermissionError as error:
-                raise RunBusy(f"{self} belongs to another user and cannot be ended") from error
+                raise RunBusy(f"{self} belongs to another user and cannot be stopped") from error
             time.sleep(0.01)
 
     def __str__(self) -> str:

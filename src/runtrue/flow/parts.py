@@ -154,7 +154,7 @@ class PartRecorder:
 
     async def ask(self, name: str, question: Any, notify: Listener) -> Any:
         """Refuse to ask: only a whole run can wait."""
-        raise FlowError(f"step {name!r} asks a person, which a workflow within another cannot do")
+        raise FlowError(f"step {name!r} asks a person, which a nested workflow cannot do")
 
     def keep(self, event: Event) -> None:
         """Do nothing: only the whole step's events are recorded."""
@@ -218,7 +218,7 @@ def grace_seconds() -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= 3600:
-        raise UsageError(f"{GRACE} is {text!r}: give the seconds from 0 to 3600")
+        raise UsageError(f"{GRACE} is {text!r}: give a number of seconds from 0 to 3600")
     return seconds
 
 

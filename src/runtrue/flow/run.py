@@ -1,4 +1,4 @@
-"""Runs: what a loop or a flow does, executed once, recorded, and handed out again after a crash.
+"""Runs: the steps of a loop or flow, executed once, recorded, and returned again after a crash.
 
 A durable run goes on in segments, from its start or from an answer until it ends or parks. Each
 segment replays what the journal holds and goes on at the first step that is not there.
@@ -51,7 +51,7 @@ class Parked(Exception):
     """The segment ended because the run waits for an answer."""
 
     def __init__(self, question: Any) -> None:
-        super().__init__("the run waits for an answer")
+        super().__init__("the run is waiting for an answer")
         self.question = question
 
 
@@ -63,7 +63,7 @@ class Run:
     """A run as its function sees it: work goes through `step`, questions through `ask`.
 
     Everything else in the function must depend on nothing but their results: after a crash it runs
-    again from the top, and recorded steps hand out their results without being executed. A run
+    again from the top, and recorded steps return their results without being executed. A run
     without a record stays in memory, and nobody can be asked.
     """
 
@@ -218,7 +218,7 @@ def _plain(work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Replayer:
-    """Hands out recorded results in order, after checking that they are still asked for."""
+    """Returns recorded results in order, after checking that the run still asks for them."""
 
     def __init__(self, steps: list[StepRow]) -> None:
         self._steps = steps

@@ -44,7 +44,7 @@ class RunTable:
     def find(self, prefix: str) -> RunRow:
         """The run whose id is, or begins with, `prefix`."""
         if not prefix:
-            raise UnknownRun("the id of a run cannot be empty")
+            raise UnknownRun("a run id cannot be empty")
         with self._db.explained("read"):
             rows = self._db.execute(
                 # A range, which the index serves; `substr` would read every run.
@@ -55,7 +55,7 @@ class RunTable:
                 return run_row(rows[0])
         if rows:
             found = ", ".join(row[0] for row in rows)
-            raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more of it")
+            raise UnknownRun(f"run id {prefix!r} is not unique: {found}; give more characters")
         recent = ", ".join(row.id for row in self.runs(limit=5)) or "none yet"
         raise UnknownRun(f"there is no run {prefix!r} in {self.name}; latest runs: {recent}")
 
@@ -127,7 +127,7 @@ class RunTable:
         run = self.find(claim.run_id)
         if run.state is RunState.CANCELLED:
             return RunCancelled(f"run {run.id} was cancelled")
-        return FenceLost(f"run {run.id} was taken over by another process; this one stops here")
+        return FenceLost(f"run {run.id} was taken over by another process; this one stops")
 
     def _check(self, claim: Claim) -> None:
         values = (claim.run_id, claim.fence)

@@ -91,7 +91,8 @@ class SqliteDatabase:
             ) from error
         except (sqlite3.Error, msgspec.MsgspecError) as error:
             raise JournalError(
-                f"the journal {self.name} is damaged: {error}; move it away, and a new one is made"
+                f"the journal {self.name} is damaged: {error}; move it away and runtrue will "
+                "create a new one"
             ) from error
 
     def now(self) -> float:

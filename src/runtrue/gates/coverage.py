@@ -74,7 +74,7 @@ class CoverageGate:
         if coverage is None:
             # Where code was only taken away, there is nothing to cover.
             needed = any(changed.values())
-            return self._unknown(trouble or "nothing measured it", needed=needed)
+            return self._unknown(trouble or "not measured", needed=needed)
         if self.minimum == MATCH:
             return self._matched(coverage, trial)
         subject, share = self._share(coverage, changed, workplace.root)
@@ -122,7 +122,7 @@ class CoverageGate:
     def _failed(self, coverage: Coverage, subject: str, share: Share, required: float) -> Verdict:
         where = "; ".join(f"{file}: {ranges(lines)}" for file, lines in share.missing.items())
         message = (
-            f"the tests run {_shown(share.percent)} of {subject}, {required:g} % are required"
+            f"the tests cover {_shown(share.percent)} of {subject}, {required:g} % is required"
             f"{f'; never run: {where}' if where else ''}"
         )
         file, lines = next(iter(share.missing.items()), (self._rooted, ()))
@@ -211,4 +211,4 @@ def _missing(coverage: Coverage, file: str) -> tuple[int, ...]:
 
 
 def _shown(percent: float | None) -> str:
-    return "no line to run" if percent is None else f"{percent:.1f} %"
+    return "no line to cover" if percent is None else f"{percent:.1f} %"

@@ -126,7 +126,7 @@ def read_report(text: str, workplace: Workplace) -> tuple[list[Issue], str | Non
         sarif = msgspec.convert(data, _Sarif)
         failed = any(not i.execution_successful for run in sarif.runs for i in run.invocations)
         issues = [issue for run in sarif.runs for issue in _of_sarif(run, workplace)]
-        return issues, "it reports that it failed" if failed else None
+        return issues, "it reports a failure" if failed else None
     bandit = msgspec.convert(data, _Bandit)
     trouble = "; ".join(f"{error.filename}: {error.reason}" for error in bandit.errors)
     return [_of_bandit(result, workplace) for result in bandit.results], trouble or None

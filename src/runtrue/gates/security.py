@@ -55,12 +55,13 @@ class SecurityGate:
         }
         if not changed:
             what = "file" if self.command else "Python file"
-            return self._verdict(f"nothing to look at: no {what} was changed")
+            return self._verdict(f"nothing to scan: no {what} was changed")
         files = [_seen_from(workplace, file) for file in sorted(changed)]
         argv = self._argv(files, workplace)
         if argv is None:
             why = (
-                "no scanner: bandit is neither on PATH nor beside runtrue; install it, or name "
+                "no scanner: bandit is neither on PATH nor installed beside runtrue; install "
+                "it, or name "
                 "another one as the command of `security`"
             )
             return self._broken(why) if self.strict else self._verdict(why)
@@ -101,14 +102,14 @@ class SecurityGate:
         self, ended: process.Ended, workplace: Workplace, changed: Mapping[str, frozenset[int]]
     ) -> Verdict:
         if ended.timed_out:
-            return self._broken(f"the scanner did not end within {self.timeout:g} s", ended)
+            return self._broken(f"the scanner did not finish within {self.timeout:g} s", ended)
         try:
             issues, trouble = read_report(ended.stdout.text, workplace)
         except msgspec.MsgspecError:
-            why = f"the scanner gave no report that can be read (exit code {ended.exit_code})"
+            why = f"the scanner gave no readable report (exit code {ended.exit_code})"
             return self._broken(why, ended)
         if trouble:
-            return self._broken(f"the scanner could not look at all: {trouble}", ended)
+            return self._broken(f"the scanner could not scan everything: {trouble}", ended)
         found = tuple(
             self._finding(issue)
             for issue in issues

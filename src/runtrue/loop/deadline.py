@@ -13,9 +13,9 @@ _T = TypeVar("_T")
 
 
 async def in_time(begin: Callable[[], Awaitable[_T]], seconds: float | None) -> _T | None:
-    """Return what comes of something, or None when it is not there within so many seconds.
+    """Return the result of some work, or None if it does not finish within so many seconds.
 
-    It is not begun where there are none left. Without a number, it is waited for.
+    With no seconds left it is not started. Without a number, there is no limit.
     """
     if seconds is not None and seconds <= 0:
         return None

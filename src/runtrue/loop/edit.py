@@ -1,4 +1,4 @@
-"""Edits: the one way in which what somebody did to the files becomes a candidate.
+"""Edits: the only way in which changed files become a candidate.
 
 Fixers, steps of plans, generators and people all edit the sandbox; `guard_edit` then looks at what
 they did, restores what they may not touch, and rolls back what breaks a rule.
@@ -25,7 +25,7 @@ _NAMED = 5
 
 
 class Refused(StrEnum):
-    """The rule for which an edit was rolled back."""
+    """The rule that an edit broke, so it was rolled back."""
 
     FAILED = "failed"
     SECRET = "secret"  # noqa: S105 - the name of a rule
@@ -97,7 +97,7 @@ def guard_edit(
     texts: Mapping[str, str] | None = None,
     failure: str | None = None,
 ) -> EditResult:
-    """Make a candidate of the files as somebody has left them, or roll them back to `before`.
+    """Make a candidate of the files as the editor left them, or roll them back to `before`.
 
     `texts` are files to write in place of what was done to the files; `failure` is why the editor
     did not finish.

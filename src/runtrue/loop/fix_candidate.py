@@ -45,7 +45,7 @@ class FixInputs:
 
 
 async def fix_candidate(run: Run, workshop: Workshop, state: RepairState) -> bool:
-    """Climb the ladder once: each fixer, cheapest first, takes on the findings that are left.
+    """Climb the ladder once: each fixer, cheapest first, works on the findings that are left.
 
     True if there is a new candidate to check; why there is none is in the history.
     """

@@ -62,7 +62,7 @@ class Notification:
     def __post_init__(self) -> None:
         template = Template(self.template or "")
         if not template.is_valid():
-            raise ValueError("a lone $ in the template; write $$ for the sign itself")
+            raise ValueError("a lone $ in the template; write $$ for a literal $")
         unknown = [name for name in template.get_identifiers() if name not in PLACEHOLDERS]
         if unknown:
             known = ", ".join(f"${name}" for name in PLACEHOLDERS)

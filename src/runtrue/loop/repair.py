@@ -22,7 +22,7 @@ from runtrue.loop.workshop import RepairState, Workshop
 async def repair(
     run: Run, workshop: Workshop, state: RepairState, *, is_checked: bool = False
 ) -> Decision:
-    """Check, fix and ask until nothing is left to do here, and return the last decision.
+    """Check, fix and ask until there is nothing left to do, and return the last decision.
 
     It is to accept, to revise the strategy or to stop; `state` holds the candidate it is about and
     all that happened. `is_checked` says that the history ends with verdicts on the candidate.
@@ -48,7 +48,7 @@ async def repair(
 
 
 async def analyse(run: Run, workshop: Workshop, state: RepairState) -> None:
-    """Have the analyst find out why the latest attempt failed, if it did."""
+    """Have the analyst explain why the latest attempt failed, if it did."""
     latest = state.history.latest
     if workshop.analyst is None or latest.passed:
         return
@@ -69,7 +69,7 @@ async def _analyse(workshop: Workshop, history: History) -> Analysis | None:
 async def decide_and_escalate(run: Run, workshop: Workshop, state: RepairState) -> Decision:
     """Decide what comes next; where a trigger fired, write the report and notify people.
 
-    Deciding is pure, so that it is no step. Escalating is not declared a side effect: to be
+    Deciding is pure, so it is not a step. Escalating is not declared a side effect: being
     notified twice, after a crash, is better than never.
     """
     state.decision = decision = decide(workshop.policy, state.history)

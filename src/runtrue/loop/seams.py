@@ -59,7 +59,7 @@ class Adjustable(Protocol):
 class Gate(Protocol):
     """A check that says something only about a candidate that has passed all others.
 
-    It is given what the checks have just said: the coverage of tests that failed means nothing.
+    It gets the results of the checks: the coverage of failed tests means nothing.
     """
 
     @property
@@ -73,7 +73,7 @@ class Gate(Protocol):
         ...
 
     async def judge(self, workplace: Workplace, trial: Trial) -> Verdict:
-        """Judge the candidate that lies in the workplace now."""
+        """Judge the candidate that is in the workplace now."""
         ...
 
 
@@ -173,12 +173,12 @@ class Fixer(Protocol):
 
     @property
     def repeatable(self) -> bool:
-        """True if asking it a second time may give something else."""
+        """True if asking it a second time may give a different result."""
         ...
 
     @property
     def side_effect(self) -> bool:
-        """True if it acts outside of the sandbox, so that it must not be fired twice unasked."""
+        """True if it acts outside the sandbox, so it must not be fired twice without asking."""
         ...
 
     def unavailable(self) -> str | None:
@@ -186,7 +186,7 @@ class Fixer(Protocol):
         ...
 
     def accepts(self, finding: Finding) -> bool:
-        """True if it can take this finding on."""
+        """True if it can handle this finding."""
         ...
 
     async def propose(self, task: FixTask, workplace: Workplace) -> Proposal:

@@ -25,7 +25,7 @@ async def serve_http(service: Service, *, host: str, port: int, token: str) -> N
     """
     if not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from other machines, and this server speaks no TLS; "
+            f"{host} can be reached from other machines, and this server has no TLS; "
             "use --host 127.0.0.1, and a proxy in front of it for others"
         )
     shown = f"[{host}]" if ":" in host else host

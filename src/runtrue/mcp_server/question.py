@@ -87,7 +87,7 @@ def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:
         yield "Answer FIELD=PATH, with `;` between several."
         return
     if isinstance(report, TaskReport):
-        yield f"{report.task}: the plan would also do what the task does not say:"
+        yield f"{report.task}: the plan would also do more than the task names:"
         for effect in report.effects:
             if not effect.agreed:
                 yield f"- {effect.text}"
@@ -106,7 +106,7 @@ def _lines(report: CodeReport | TaskReport | PlanReport) -> Iterator[str]:
         yield f"{other.number}: {other.says}; {example.call} gives {example.gives}, not "
         yield f"{example.instead}"
     for file in report.self_running:
-        yield f"{file.file} runs by itself once it is applied: {file.why}."
+        yield f"{file.file} runs automatically once applied: {file.why}."
     if _answers(report):
         yield "Is this fix right, and should it be applied?"
     else:

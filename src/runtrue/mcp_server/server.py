@@ -183,7 +183,7 @@ class _Handlers:
             return _input_required(asked)
         else:
             answer = _answer_of(await context.session.elicit_form(asked.message, asked.form))
-        return None if answer == "yes" else _error("nothing was run: the person did not agree")
+        return None if answer == "yes" else _error("nothing ran: the person did not agree")
 
     async def _put_to_person(
         self, context: _Context, asked: PersonQuestion, given: AnswerInput, directory: Path

@@ -40,7 +40,7 @@ class Service:
         if not any(found.is_relative_to(root) for root in self.roots):
             roots = ", ".join(map(str, self.roots))
             raise UsageError(
-                f"{shown} is outside of the directories that this server may use ({roots}); "
+                f"{shown} is outside the directories that this server may use ({roots}); "
                 "start it with --root DIR to add one"
             )
         if not found.is_dir():
@@ -58,7 +58,7 @@ class Service:
             return
         if not any(found.is_relative_to(root) for root in self.roots):
             raise UsageError(
-                f"{visible_name(file)} is outside of the directories that this server may use; "
+                f"{visible_name(file)} is outside the directories that this server may use; "
                 "start it with --root DIR to add one"
             )
 

@@ -62,11 +62,11 @@ class GateInput(ToolInput):
     """
 
     name = "gate"
-    title = "Judge a change"
+    title = "Check a change"
     report = "CodeReport"
 
     base: Annotated[
-        str, Meta(description="Judge everything since the merge base with this revision instead")
+        str, Meta(description="Check everything since the merge base with this revision instead")
     ] = ""
     checks: _Checks = field(default_factory=list)
 

@@ -91,7 +91,7 @@ def write_session(
     relative = session_path(session.session_id, session.loop_id, session.iteration)
     path = project / relative
     if not _is_within(project, path.parent):
-        return SessionFile(None, f"{path.parent} is outside of {project}: it is a link")
+        return SessionFile(None, f"{path.parent} is outside {project}: it is a link")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _keep_from_git(project / DIRECTORY)
@@ -126,7 +126,7 @@ def _keep_from_git(directory: Path) -> None:
     """Have git ignore a directory, unless somebody has said otherwise."""
     file = directory / ".gitignore"
     if not file.exists() and not file.is_symlink():
-        file.write_text("# Made by runtrue. Remove the line below to share what is in here.\n*\n")
+        file.write_text("# Made by runtrue. Remove the line below to share this directory.\n*\n")
 
 
 def load_sessions(project: Path, loop_id: str | None = None) -> tuple[DebugSession, ...]:

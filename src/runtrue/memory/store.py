@@ -109,8 +109,8 @@ class Store:
                 return work()
             except (sqlite3.Error, OSError, database.NewerFile) as error:
                 self.trouble = (
-                    f"the memory {self.path} cannot be {verb}: {error}; runs go on without it, "
-                    "until it is repaired, moved away, or RUNTRUE_HOME names another directory"
+                    f"the memory {self.path} cannot be {verb}: {error}; runs continue without it "
+                    "until it is repaired or moved away, or RUNTRUE_HOME names another directory"
                 )
                 return None
 

@@ -39,7 +39,7 @@ _TOOL = "answer"
 _PROBLEM = 300
 #: Ends of an answer that asking once more would only repeat.
 _FINAL = {
-    "length": "it was cut off at the limit of output tokens",
+    "length": "it hit the limit of output tokens",
     "content_filter": "the provider's content filter withheld it",
 }
 

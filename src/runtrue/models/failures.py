@@ -34,16 +34,19 @@ def failure_of(error: Exception, endpoint: Endpoint) -> ModelError:
     """Return our exception for one that the library raised while it sent a request."""
     name = f"{endpoint.name} at {endpoint.host}"
     if isinstance(error, ModelConnectionError):
-        return NoAnswer(f"{name} cannot be reached, or broke off", category="connection")
+        return NoAnswer(
+            f"{name} cannot be reached, or closed the connection", category="connection"
+        )
     if isinstance(error, ModelHTTPError):
         return _refusal(error, name, endpoint)
     if isinstance(error, UserError):
-        return RequestRejected(f"{name} cannot be asked this: {endpoint.redact(error.message)}")
+        return RequestRejected(
+            f"{name} rejected the request before sending it: {endpoint.redact(error.message)}"
+        )
     # What came is not of the provider's protocol. What that makes the library raise can be
     # anything: it reads into the answer before it has looked at all of it.
     return NoAnswer(
-        f"{name} gave an answer that cannot be read ({type(error).__name__}); is it the right "
-        "endpoint?",
+        f"{name} gave an unreadable answer ({type(error).__name__}); is it the right endpoint?",
         category="protocol",
     )
 
@@ -61,7 +64,7 @@ def _refusal(error: ModelHTTPError, name: str, endpoint: Endpoint) -> ModelError
     fault = fault_of_status(status)
     if isinstance(error, ModelAuthenticationError) or fault is Fault.CREDENTIALS:
         if endpoint.key is None:
-            return BadCredentials(f"{name} asks for a key ({status}); set {endpoint.key_variable}")
+            return BadCredentials(f"{name} needs a key ({status}); set {endpoint.key_variable}")
         return BadCredentials(f"{name} refused the key in {endpoint.key_variable} ({status})")
     said = f"({status}){_said(error, endpoint)}"
     if isinstance(error, ModelNotFoundError):
@@ -70,7 +73,7 @@ def _refusal(error: ModelHTTPError, name: str, endpoint: Endpoint) -> ModelError
         message = f"the account for {name} has no quota or credit left {said}"
         return NoAnswer(message, category="quota", transient=False)
     if isinstance(error, ModelRequestRejectedError) or fault is Fault.CANDIDATE:
-        return RequestRejected(f"{name} rejected the question {said}")
+        return RequestRejected(f"{name} rejected the request {said}")
     limited = isinstance(error, ModelRateLimitError)
     return NoAnswer(
         f"{name} {'is at its rate limit' if limited else 'failed'} {said}",

@@ -209,7 +209,7 @@ def _key(variable: str, environment: Mapping[str, str]) -> str | None:
         raise BadCredentials(f"{variable} cannot be read: {error}") from error
     # It goes into a header; the error for one that cannot would show it.
     if not (key.isascii() and key.isprintable()):
-        raise BadCredentials(f"{variable} holds characters that cannot be part of a key")
+        raise BadCredentials(f"{variable} contains characters that cannot be part of a key")
     return key or None
 
 

@@ -99,7 +99,7 @@ class ToolActor:
         """Return why it cannot be used at all: no validation has an autofix command."""
         if self._commands:
             return None
-        return "no validation here has a command that fixes what it finds (`fix`)"
+        return "no validation has a command that fixes its findings (`fix`)"
 
     async def act(self, task: StepTask, workplace: Workplace) -> ActorReply:
         """Run them all."""

@@ -24,7 +24,7 @@ from runtrue.sandbox import JudgeSearch
 
 
 async def amend(run: Run, context: PlanContext, plan: PlanRun, said: dict[str, Any]) -> PlanContext:
-    """Change the plan as a person said, and return the context that it goes on in.
+    """Change the plan as a person asked, and return the context that it goes on in.
 
     What they say opens a fresh budget. What is undone is taken back to the checkpoint before it;
     else the files are taken as the person has left them.

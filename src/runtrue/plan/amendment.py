@@ -110,9 +110,9 @@ def described(amendment: Amendment) -> Amended:
     """Return what a person has changed, in words."""
     what = []
     if amendment.undo is Undo.STEP:
-        what.append(f"step {amendment.step} and what came after it were undone")
+        what.append(f"step {amendment.step} and everything after it were undone")
     elif amendment.undo is Undo.AFTER:
-        what.append(f"what came after step {amendment.step} was undone")
+        what.append(f"everything after step {amendment.step} was undone")
     for change in amendment.steps:
         facts = [f"skipped: {change.skip}"] if change.skip is not None else []
         facts += [f"command: {change.command}"] if change.command is not None else []
@@ -151,7 +151,7 @@ def correction(
             "with --waive REASON"
         )
     if facts.command is None and facts.mode is None and facts.waive is None:
-        raise PlanError(f"say what is different about {name}: --command, --mode or --waive REASON")
+        raise PlanError(f"say what changes about {name}: --command, --mode or --waive REASON")
     change = ValidationChange(
         name=name, command=facts.command, mode=facts.mode, waive=_reason(facts.waive, "--waive")
     )
@@ -175,7 +175,7 @@ def _step_correction(step: Step, facts: PlanCorrection) -> Amendment:
     if facts.mode is not None or facts.waive is not None:
         raise PlanError(f"{step.id} is a step: --mode and --waive are for validations")
     if step.steps and facts.command is not None:
-        raise PlanError(f"{step.id} has steps of its own, and runs no command itself")
+        raise PlanError(f"{step.id} has steps of its own, and cannot run a command itself")
     change = StepChange(
         id=step.id,
         command=facts.command,
@@ -186,7 +186,7 @@ def _step_correction(step: Step, facts: PlanCorrection) -> Amendment:
     )
     if change == StepChange(id=step.id):
         raise PlanError(
-            f"say what is different about {step.id}: --command, --description, --only PATH, "
+            f"say what changes about {step.id}: --command, --description, --only PATH, "
             "--allow PATH or --skip REASON"
         )
     return Amendment(undo=Undo.STEP, step=step.id, steps=(change,))

@@ -53,7 +53,7 @@ def answer_for(standing: Standing, text: str, allow: tuple[str, ...] = ()) -> di
         if allow:
             raise PlanError(
                 f"--allow widens the bounds of a step, and all steps of plan {run_id} are done; "
-                "say `yes`, or put the files back in the sandbox"
+                "say `yes`, or restore the files in the sandbox"
             )
         return _plain(text, allow)
     if is_no(text) and asked.get("approve") != "revision":
@@ -82,12 +82,12 @@ def must_not_be_over(standing: Standing) -> None:
     run_id, state = standing.run.id, standing.report.state
     if standing.run.is_over:
         raise PlanError(
-            f"plan {run_id} is over ({state}), so it takes no guidance; "
+            f"plan {run_id} has ended ({state}), so it cannot take guidance; "
             f"`runtrue plan explain {run_id}` says why"
         )
     if standing.is_applying:
         raise PlanError(
-            f"plan {run_id} is being applied; finish that with `runtrue plan apply {run_id}`"
+            f"plan {run_id} is being applied; finish with `runtrue plan apply {run_id}`"
         )
 
 
@@ -132,9 +132,10 @@ def _instead(standing: Standing, text: str, allow: tuple[str, ...]) -> dict[str,
         amendment = correction(_strategy(standing), (), asked["undone"], facts)
         return {AMEND: replace(amendment, text=text.strip())}
     raise PlanError(
-        f"step {step.id} is done by {step.actor}, which reads no guidance: give it another command "
+        f"step {step.id} is done by {step.actor}, which does not read guidance: give it "
+        "another command "
         f"with `runtrue plan correct {step.id} --command COMMAND`, leave it out with `--skip "
-        f"REASON`, or say `again` to have it done as it is"
+        f"REASON`, or say `again` to repeat it unchanged"
     )
 
 

@@ -86,7 +86,7 @@ def result_of(returned: object) -> dict[str, Any]:
     passed, message, data = found.values()
     if not isinstance(passed, bool):
         what = f"`passed` is {_a(passed)}" if passed is not None else f"it is {_a(returned)}"
-        raise Trouble("wrong_result", f"what it returned is not an answer: {what}; {_WANTED}")
+        raise Trouble("wrong_result", f"its return value is not an answer: {what}; {_WANTED}")
     if not isinstance(message, str | None):
         raise Trouble("wrong_result", f"`message` is {_a(message)}; {_WANTED}")
     if not isinstance(data, Mapping | None):
@@ -104,7 +104,7 @@ def encode(answer: dict[str, Any]) -> bytes:
     try:
         return json.dumps(answer, allow_nan=False, ensure_ascii=False, default=os.fspath).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise Trouble("wrong_result", f"what it returned is not JSON data: {error}") from None
+        raise Trouble("wrong_result", f"its return value is not JSON: {error}") from None
 
 
 def ask(name: str, directory: str, places: list[str]) -> bytes:

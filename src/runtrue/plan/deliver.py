@@ -147,7 +147,7 @@ async def validate_merged(
     plan: PlanRun,
     merged: tuple[str, str],
     files: tuple[str, ...],
-    whose: str = "what you have changed meanwhile",
+    whose: str = "what you changed in the meantime",
 ) -> bool:
     """Run every validation on the merged candidate; True if it is to be applied.
 

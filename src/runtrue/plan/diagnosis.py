@@ -20,7 +20,7 @@ class PlanAnalyst:
         said = [_diagnosis(finding) for finding in findings[:_MOST]]
         if len(findings) > _MOST:
             said.append(f"and {len(findings) - _MOST} more")
-        return Analysis(root_cause="; ".join(said) or "a validation failed and gave no reason")
+        return Analysis(root_cause="; ".join(said) or "a validation failed without giving a reason")
 
 
 def _diagnosis(finding: Finding) -> str:

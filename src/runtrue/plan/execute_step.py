@@ -104,7 +104,7 @@ class _Acting:
             acted = ActorReply(description=refusal, failure=refusal)
             return self._refused(acted, started, category=NEEDS_APPROVAL)
         if step.command is not None and not inputs.bounds.allows(step.command):
-            refusal = f"its command, `{step.command}`, is not one that the bounds allow"
+            refusal = f"its command, `{step.command}`, is not allowed by the bounds"
             return self._refused(ActorReply(description=refusal, failure=refusal), started)
         unkept = frozenset(sandbox.not_kept())
         in_vain = ActorReply(description=TIME_IS_UP, failure=TIME_IS_UP)

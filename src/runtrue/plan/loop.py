@@ -1,6 +1,6 @@
 """A plan, from its instruction to what is applied: strategize, execute step by step, deliver.
 
-What a person must say is asked for with `run.ask`, which parks the run; the command line answers
+Questions to a person go through `run.ask`, which parks the run; the command line answers
 with `plan execute`, `plan answer`, `plan correct`, `plan rollback` and `plan apply`.
 """
 
@@ -51,7 +51,7 @@ async def execute_plan(run: Run, context: PlanContext, plan: PlanRun) -> None:
 
 
 async def begin(run: Run, context: PlanContext, plan: PlanRun) -> None:
-    """Wait for `plan execute`, where that is wanted, and make the sandbox and the baseline."""
+    """Wait for `plan execute` if required, then make the sandbox and the baseline."""
     if plan.progress.position.state is not PlanState.QUEUED:
         return
     is_rolled_back = bool(plan.candidate)
@@ -65,7 +65,7 @@ async def begin(run: Run, context: PlanContext, plan: PlanRun) -> None:
 
 
 async def read_notes(run: Run, context: PlanContext, plan: PlanRun) -> None:
-    """Take up what a person has said while the plan was at work, before the next step."""
+    """Read what a person said while the plan was running, before the next step."""
     notes = await run.step("notes", partial(unread_notes, context), plan.notes_read)
     if notes:
         raise AmendedByPerson({AMEND: notes[0], "note": plan.notes_read})
@@ -80,7 +80,7 @@ async def run_baseline(run: Run, context: PlanContext, plan: PlanRun) -> None:
 
 
 async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
-    """Do and validate one step after another, then the whole, as far as that goes."""
+    """Do and validate one step after another, then validate the whole."""
     request, profile = context.request, context.request.profile
     workshop = workshop_of(context, plan)
     orchestrator = FixThenRevalidateOrchestrator(
@@ -109,7 +109,7 @@ async def execute_steps(run: Run, context: PlanContext, plan: PlanRun) -> None:
 
 
 async def open_sandbox(run: Run, context: PlanContext, plan: PlanRun) -> None:
-    """Make the sandbox, from what the user has when the plan begins to be executed."""
+    """Make the sandbox from the user's files at the start of the execution."""
     opened = await run.step("open", partial(_open, context))
     plan.candidate, plan.prefix, plan.sandbox = opened
     plan.origin = plan.candidate
@@ -157,7 +157,7 @@ def sandbox_of_plan(run: RunRow, home: Home) -> GitSandbox | None:
 
 
 def prepare_plan(run: RunRow, home: Home) -> Segment:
-    """Return the work of a recorded plan, ready to go on from wherever it is."""
+    """Return the work of a recorded plan, ready to continue where it stopped."""
     request = request_of(run)
     context = PlanContext.of(run, request, home)
     plan = PlanRun(run_id=run.id, request=request)

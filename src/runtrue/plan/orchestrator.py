@@ -115,7 +115,7 @@ def _finish_step(plan: StepRun) -> None:
 
 
 async def report_decision(run: Run, plan: StepRun, decision: Decision) -> None:
-    """Emit that fixes have succeeded, or that no more are tried."""
+    """Emit that the fixes succeeded, or that no more are tried."""
     history = plan.history
     event: type[FixSucceeded | FixExhausted]
     if decision.action is Action.ACCEPT and any(attempt.fix for attempt in history.attempts):

@@ -118,7 +118,7 @@ def merge_ahead(context: PlanContext, inputs: ActInputs, ahead: StepAhead) -> St
     try:
         merged = sandbox.merged(ahead.base, inputs.candidate, ahead.candidate)
     except MergeConflict as conflict:
-        why = f"a step beside it has changed the same lines of {conflict.file}"
+        why = f"a parallel step changed the same lines of {conflict.file}"
         emit(StepMerged(step=step.id, files=(), failure=why))
         return None
     sandbox.restore(merged)

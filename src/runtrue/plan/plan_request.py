@@ -59,7 +59,7 @@ def plan_use(
     strategist = config.fixers.writer(model=model, agent=agent)
     if file.strategy is None and strategist is None:
         raise UsageError(
-            "nothing can write a strategy: put one into the plan file, or set a model "
+            "nothing can write a strategy: put one in the plan file, or set a model "
             "with RUNTRUE_MODEL or [model] name, or a coding agent with --agent"
         )
     name = profile or file.profile_name or config.plans.profile
@@ -173,7 +173,8 @@ def _sandbox(
     if kind == "none" and profile.require_sandbox:
         allowing = [other for other, flags in profiles.items() if not flags.require_sandbox]
         raise UsageError(
-            f"a plan with `sandbox: none` changes your own files at once, and the profile {name!r} "
+            f"a plan with `sandbox: none` changes your own files directly, and the profile "
+            f"{name!r} "
             f"requires a sandbox; use one that does not: {', '.join(allowing)}"
         )
     if kind == "worktree" and repository_of(project) is None:

@@ -230,7 +230,7 @@ class _Revision:
         inputs, sandbox = self.inputs, self.workshop.sandbox
         emit(StrategyRevisionStarted(step=inputs.step.id, needed=inputs.needed))
         if inputs.allowed or inputs.approved:
-            revised = least(inputs.step, inputs.bounds, inputs.allowed, "as a person said")
+            revised = least(inputs.step, inputs.bounds, inputs.allowed, "as a person asked")
         else:
             started = time.monotonic()
             made = await in_time(self._ask, inputs.left)

@@ -53,7 +53,7 @@ class BoundsStrategist:
     async def strategize(self, task: StrategyTask, workplace: Workplace) -> Strategized:
         """Never a strategy."""
         why = (
-            "there is nobody to make a strategy: write its steps into a plan file, or name a model "
+            "nothing can make a strategy: write its steps in a plan file, or name a model "
             "(--model, RUNTRUE_MODEL) or an agent (--agent, [fixers.agent] command)"
         )
         return Strategized(description="", failure=why)
@@ -119,11 +119,11 @@ class MachineStrategist(ABC):
 
         def read(data: dict[str, Any], description: str) -> Strategized:
             if data.keys() - {"steps"}:
-                raise PlanError(f"only `steps` are wanted, not {', '.join(sorted(data))}")
+                raise PlanError(f"only `steps` are allowed, not {', '.join(sorted(data))}")
             steps = steps_from(data.get("steps"), instead_of=subtree, strategy=strategy)
             self._check_actors(Strategy(steps=steps))
             if steps == (subtree,):
-                raise PlanError("the steps are the same as before, and those did not work out")
+                raise PlanError("the steps are the same as before, and those failed")
             return Strategized(description=description, steps=steps)
 
         return await self._settle(task, workplace, read, is_whole=False)
@@ -158,7 +158,7 @@ class MachineStrategist(ABC):
             except PlanError as error:
                 problem = str(error)
             prompt = fill("again", prompt=first, reason=fence(problem, limit=_REASON))
-        failure = f"{self.name} gave nothing that can be used: {problem}"
+        failure = f"{self.name} gave no usable strategy: {problem}"
         return Strategized(description="", failure=failure, usage=used)
 
     def _check_actors(self, strategy: Strategy) -> None:

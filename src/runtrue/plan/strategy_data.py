@@ -91,7 +91,7 @@ class _StrategyReader:
         self, data: object, at: Pointer, around: _Around, names: Iterator[str] | None = None
     ) -> tuple[Step, ...]:
         if not isinstance(data, list) or not data:
-            self.wrong(at, "this must be a list of steps, with one at least")
+            self.wrong(at, "this must be a list of at least one step")
         names = names or _numbered("s")
         return tuple(
             self._step(one, (*at, n), around, name)
@@ -109,7 +109,9 @@ class _StrategyReader:
         below: tuple[Step, ...] = ()
         if "steps" in members:
             if command is not None:
-                self.wrong((*at, "command"), "a step with steps of its own runs no command itself")
+                self.wrong(
+                    (*at, "command"), "a step with steps of its own cannot run a command itself"
+                )
             inner = _Around(bounds=holding, actor=actor)
             self.open.append(step_id)
             below = self.steps(members["steps"], (*at, "steps"), inner, _numbered(f"{step_id}."))
@@ -151,12 +153,14 @@ class _StrategyReader:
     def _fixes(self, members: dict[str, Any], at: Pointer, actor: Actor | None) -> bool:
         fixes = self._flag(members.get("fixes", False), (*at, "fixes"))
         if fixes and actor is not Actor.COMMAND:
-            self.wrong((*at, "fixes"), "only a step with a `command` has it: others fix anyway")
+            self.wrong(
+                (*at, "fixes"), "only a step with a `command` can have it: others always fix"
+            )
         return fixes
 
     def _id(self, value: object, at: Pointer) -> str:
         if not isinstance(value, str) or not _ID.fullmatch(value):
-            problem = "an id is text of letters, digits, '-', '_' and '.', 64 of them at most"
+            problem = "an id has letters, digits, '-', '_' and '.', at most 64 of them"
             self.wrong((*at, "id"), problem)
         if value in self.taken:
             self.wrong((*at, "id"), f"{value!r} is the id of another step, in {self.taken[value]}")
@@ -202,14 +206,14 @@ class _StrategyReader:
 
     def _line(self, value: object, at: Pointer) -> str:
         if not isinstance(value, str) or not value.strip() or "\0" in value:
-            self.wrong(at, "this must be text, and not empty")
+            self.wrong(at, "this must be text that is not empty")
         return value
 
     def _number(self, value: object, at: Pointer) -> int | None:
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            self.wrong(at, "this must be a whole number, 0 at least")
+            self.wrong(at, "this must be a whole number, at least 0")
         return value
 
     def _flag(self, value: object, at: Pointer) -> bool:

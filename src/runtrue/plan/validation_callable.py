@@ -109,7 +109,7 @@ class CallableCheck:
             return self._broken(answer.trouble, ended)
         findings: tuple[Finding, ...] = ()
         if not answer.passed:
-            message = trim(answer.message) or f"{self.callable} did not pass, and does not say why"
+            message = trim(answer.message) or f"{self.callable} did not pass and does not say why"
             finding = Finding(
                 source=self.name,
                 category="not_valid",
@@ -164,10 +164,10 @@ class _Unreadable(Exception):
 
 def _read(ended: process.Ended, answered: bytes) -> _Reply:
     if ended.timed_out:
-        raise _Unreadable(TIMEOUT, f"it did not end within {ended.seconds:.0f} s")
+        raise _Unreadable(TIMEOUT, f"it did not finish within {ended.seconds:.0f} s")
     if not answered:
         how = f"was killed by signal {-code}" if (code := ended.exit_code or 0) < 0 else ""
-        message = f"its process {how or f'ended with exit code {code}'} before it had answered"
+        message = f"its process {how or f'ended with exit code {code}'} before it answered"
         raise _Unreadable("died", message)
     if len(answered) > _LARGEST:
         limit = f"more than {_LARGEST // 1024**2} MB"
@@ -175,7 +175,7 @@ def _read(ended: process.Ended, answered: bytes) -> _Reply:
     try:
         answer = msgspec.json.decode(answered, type=_Reply)
     except (msgspec.MsgspecError, RecursionError) as error:
-        message = f"what it returned cannot be kept as JSON: {error}"
+        message = f"its return value cannot be stored as JSON: {error}"
         raise _Unreadable("wrong_result", message) from None
     if _is_deep(answer.data):
         message = f"`data` is nested more than {_DEEPEST} levels deep"

@@ -187,17 +187,19 @@ def _violation(place: Steps, name: str | None, old: Any, new: Any) -> str | None
         case ("nodes", int(), "batch", "items", *_) if name is not None:
             if _differs_in_paths(old, new):
                 return None
-            return f"node {name!r} would run for other items, not only for those at another path"
+            return (
+                f"node {name!r} would run for other items, not only for those at a different path"
+            )
         case ("nodes", int(), key, *_) if name is not None:
             return f"the {key} of node {name!r} was {how}"
         case ("nodes", int(n)):
             return f"node {n if name is None else repr(name)} was {how}"
         case ("nodes", *_):
-            return "the nodes were put in another order, or are no nodes with ids any more"
+            return "the nodes were reordered, or lost their ids"
         case ("outputs", output, "source") if new is not ABSENT:
             if _differs_in_paths(as_template(old), as_template(new)):
                 return None
-            return f"the output {output!r} would come from something else, not from another path"
+            return f"the output {output!r} would have another source, not just another path"
         case ("outputs", output, key, *_):
             return f"the {key} of output {output!r} was {how}"
         case ("inputs" | "outputs" as part, declared):
@@ -250,7 +252,7 @@ def _param_violations(type_: str, old: Object, new: Object, registry: Registry) 
         node = None
     verbatim = frozenset() if node is None else node.verbatim
     if node is not None and (reason := node.same_purpose(old, new)) is not None:
-        yield f"would be for something else: {reason}"
+        yield f"would ask for something else: {reason}"
     had, old_roots, old_secrets = _contents(old, verbatim)
     has, new_roots, new_secrets = _contents(new, verbatim)
     yield from (f"would no longer use {name!r}" for name in old_roots if name not in new_roots)
@@ -258,7 +260,7 @@ def _param_violations(type_: str, old: Object, new: Object, registry: Registry) 
         if name not in old_secrets:
             yield f"would get the secret {name!r}, which it did not need before"
     if has < had:
-        yield f"would be given {has} values, and was given {had}: what is wanted cannot be left out"
+        yield f"would be given {has} values, and was given {had}: required values cannot be dropped"
 
 
 def _sends_otherwise(type_: str, old: Object, new: Object, registry: Registry) -> bool:

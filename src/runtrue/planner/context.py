@@ -82,7 +82,7 @@ class PlannerContext:
             return FallbackGenerator(planner, memory=self.memory, environment=self.environment)
         except ModelError as error:
             raise UsageError(
-                f"{error}; without RUNTRUE_MODEL and [model] the built-in planner is used"
+                f"{error}; unset RUNTRUE_MODEL and [model] to use the built-in planner"
             ) from error
 
     def _purpose_of(self, type_: str) -> frozenset[str]:

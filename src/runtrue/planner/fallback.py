@@ -64,7 +64,7 @@ class FallbackGenerator:
         if isinstance(answer, seams.NoPlan):
             return answer if answer.final else await self._plan_without(request, answer)
         if request.problems and answer.workflow == request.previous:
-            reason = f"it gave the same workflow again: {'; '.join(request.problems)}"
+            reason = f"it repeated the same workflow: {'; '.join(request.problems)}"
             same = seams.NoPlan(reason=f"{self.name}: {reason}", usage=answer.usage)
             return await self._plan_without(request, same)
         return answer

@@ -220,7 +220,7 @@ def _beyond_fixes(
         known = {*nodes, *as_object(workflow.get("inputs")), *items, "env"}
         roots = {one.root for text in finding.attempted for one in references_in(text)}
         if roots and not roots & known:
-            message = f"{finding.message}; no node and no input has that name"
+            message = f"{finding.message}; no node or input has that name"
             return replace(finding, fault=Fault.STRATEGY, message=message, fingerprint="")
         return finding
     found = registry.node(str(node.get("type")))

@@ -138,8 +138,10 @@ class Applier:
         if mover.returncode not in (0, _UNDONE):
             why = report.get("error", f"the process that moves files ended ({mover.returncode})")
             if back:
-                raise _error("what was applied of the patch could not be undone", why, "try again")
-            raise _error("not all of the patch could be applied", why)
+                raise _error(
+                    "the part of the patch that was applied could not be undone", why, "try again"
+                )
+            raise _error("only part of the patch could be applied", why)
         if "error" in report:
             raise _error(_UNCHANGED, report["error"])
         return report.get("conflicts", [])

@@ -24,7 +24,7 @@ LARGEST = 100
 #: Links that lead to links lead nowhere after so many.
 _LINKS = 40
 
-_GITS_OWN = "is one of git's own files, which run programs"
+_GITS_OWN = "is one of git's own files, which can run programs"
 _NO_PROGRAMS = GitPrograms()
 #: Files that git obeys, and their short names on NTFS.
 _MODULES = (".gitmodules", *(f"gitmod~{n}" for n in range(1, 5)))
@@ -220,17 +220,17 @@ def _name_problem(change: ChangedFile, *, windows: bool) -> tuple[str, str] | No
     path = change.path
     parts = path.split("/")
     if leads_outside(path) or "" in parts or "." in parts:
-        return "outside", "does not lie in the project"
+        return "outside", "is not in the project"
     if is_git(path):
         return "git", _GITS_OWN
     if change.before is not None or change.mode is None:
         return None  # what has such a name already was called so by its owner
     if any(unicodedata.category(char) == "Cc" for char in path):
-        return "control_character", "has a character in its name that cannot be seen"
+        return "control_character", "has an invisible character in its name"
     if not _TURNING.isdisjoint(path):
-        return "bidi", "has a mark in its name that makes it look like another"
+        return "bidi", "has a character in its name that makes it look like another"
     if windows and any(_is_reserved(part) for part in parts):
-        return "reserved", "has a name that Windows keeps for itself"
+        return "reserved", "has a name that Windows reserves"
     return None
 
 
@@ -248,7 +248,7 @@ def _kind_problem(change: ChangedFile, programs: GitPrograms) -> tuple[str, str]
     if problem := programs.problem(change.path):
         return problem
     if change.mode == REPOSITORY:
-        return "submodule", "is a repository of its own, which may be anybody's"
+        return "submodule", "is a separate repository, which could be anyone's"
     if _is_named(change.path, *_MODULES):
         return "submodule", "names repositories that git would fetch and run"
     if change.mode not in (FILE, PROGRAM, LINK):
@@ -257,12 +257,12 @@ def _kind_problem(change: ChangedFile, programs: GitPrograms) -> tuple[str, str]
         if not (stat.S_ISREG(change.seen) or stat.S_ISLNK(change.seen)):
             return "special", "is neither a file nor a link"
         if change.seen & (stat.S_ISUID | stat.S_ISGID):
-            return "setuid", "would run with the rights of its owner, no matter who runs it"
+            return "setuid", "would run with its owner's rights for anyone who runs it"
         if change.names > 1 and stat.S_ISREG(change.seen):
-            return "hard_link", "has other names, which may lie outside of the project"
+            return "hard_link", "has other names (hard links), which may be outside the project"
     if change.size > LARGEST * 1024 * 1024:
         size = change.size / 1024 / 1024
-        return "size", f"has {size:.0f} MiB, where {LARGEST} are the most that is applied"
+        return "size", f"has {size:.0f} MiB, where {LARGEST} is the limit"
     return None
 
 
@@ -318,7 +318,7 @@ def _clashes(new: set[str], files: Iterable[str]) -> dict[str, tuple[str, str]]:
         for name in prefixes(path):
             if others := spellings[_folded(name)] - {name}:
                 other = visible_name(min(others))
-                why = f"is the same file as {other} where case, or Unicode's forms, do not count"
+                why = f"is the same file as {other} where case or Unicode forms are ignored"
                 found[path] = ("collision", why)
                 break
     return found

@@ -64,7 +64,7 @@ class GitPrograms:
     def problem(self, path: str) -> tuple[str, str] | None:
         """Return why a file must not be written, as a kind and a message."""
         if any(PurePosixPath(path).is_relative_to(place) for place in self.hooks):
-            return "hook", "is a hook that git would run, with all that you may do"
+            return "hook", "is a hook that git would run with your rights"
         setting = dict(self.files).get(path)
         if setting is not None:
             return "git", f"is run or obeyed by your git, whose setting {setting} names it"

@@ -69,7 +69,7 @@ class UsersTree(TreeSandbox):
         if changed:
             raise SandboxError(
                 f"not applied: {', '.join(sorted(changed))} changed in {self.top} since it was "
-                "checked; have it checked again"
+                "checked; check it again"
             )
         return files
 

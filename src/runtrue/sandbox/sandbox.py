@@ -320,7 +320,7 @@ class GitSandbox(TreeSandbox):
         """
         if is_checkout(self.top):
             raise SandboxError(
-                "not applied: this worker has a copy of your files only; apply it where they are"
+                "not applied: this worker has only a copy of your files; apply it where they are"
             )
         applier, users, base = self._applier, self._users, self.base
         files = users.changed(base, candidate)
@@ -426,7 +426,8 @@ class GitSandbox(TreeSandbox):
             return tip
         if tip != branch.before:
             raise SandboxError(
-                f"not applied: the branch {branch.name} has changed meanwhile; apply the plan again"
+                f"not applied: the branch {branch.name} changed in the meantime; apply the "
+                "plan again"
             )
         move_branch(self.top, branch.name, commit, branch.before)
         return commit
@@ -454,7 +455,7 @@ class GitSandbox(TreeSandbox):
         shown = f":\n{sides}" if sides else ""
         return SandboxError(
             f"not applied: {', '.join(files)} changed in {self._info.top} since the run began; "
-            f"put the changes aside or merge the patch by hand{shown}"
+            f"stash the changes or merge the patch by hand{shown}"
         )
 
     def _git_paths(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

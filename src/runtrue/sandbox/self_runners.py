@@ -16,7 +16,7 @@ from typing import Any
 
 #: Patterns for names, or paths from any directory, by what runs them.
 _TABLE = {
-    "editors run it when the folder is opened": (
+    "editors run it when you open the folder": (
         *(".vscode/*", "*.code-workspace", ".idea/*", ".fleet/*", ".zed/*", ".vs/*", ".nova/*"),
         *(".vimrc", ".nvimrc", ".nvim.lua", ".exrc", ".dir-locals.el", ".sublime-project"),
         *(".devcontainer/*", ".devcontainer.json", ".gitpod.yml", ".theia/*", "*.sublime-project"),
@@ -25,14 +25,14 @@ _TABLE = {
         *(".eslintrc.*js", "eslint.config.*", ".prettierrc.*js", "prettier.config.*"),
         *(".stylelintrc.*js", "stylelint.config.*"),
     ),
-    "shells run it when the folder is entered, or when they start": (
+    "shells run it when you enter the folder, or when they start": (
         *(".envrc", ".autoenv", ".autoenv.zsh", ".in", ".bashrc", ".bash_profile", ".bash_login"),
         *(".profile", ".zshrc", ".zshenv", ".zprofile", ".bash_aliases", ".kshrc", "config.fish"),
         *(".zlogin", ".zlogout", ".bash_logout", ".inputrc", ".xinitrc", ".xprofile", ".xsession"),
         *(".tmux.conf", ".screenrc", ".xonshrc", ".direnv/*", ".rtx.toml", "shell.nix"),
         *("mise.toml", ".mise.toml", ".mise/*", ".tool-versions", "devbox.json", "flake.nix"),
     ),
-    "coding agents obey it, or start programs by it": (
+    "coding agents follow it, or start programs from it": (
         *(
             ".mcp.json",
             "mcp.json",
@@ -70,7 +70,7 @@ _TABLE = {
     "a desktop or a service manager starts it": (
         *(".config/autostart/*", "*.desktop", ".config/systemd/*", "*.service", "*.timer"),
     ),
-    "programs read it when they start, and run what it names": (
+    "programs read it when they start and run what it names": (
         *(".gdbinit", ".lldbinit", ".pdbrc", ".Rprofile", ".irbrc", ".pryrc", ".sqliterc"),
         *(".psqlrc", ".ssh/*", ".hgrc", ".hg/hgrc", ".ripgreprc", ".curlrc", ".wgetrc"),
         *("ipython_config.py", ".ipython/*", "jupyter*_config.py", ".jupyter/*", ".bazelrc"),
@@ -78,7 +78,7 @@ _TABLE = {
     ),
     "Python runs it whenever it starts": ("*.pth", "sitecustomize.py", "usercustomize.py"),
     "installing the project runs it": ("setup.py", "binding.gyp", ".pnpmfile.cjs", "build.rs"),
-    "package managers run programs that it names": (
+    "package managers run the programs it names": (
         *(".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn/releases/*", ".yarn/plugins/*"),
         *(".cargo/config*", ".mvn/*", "gradle/wrapper/*", "gradlew*", "mvnw*", "rust-toolchain*"),
     ),
@@ -114,7 +114,7 @@ def find_self_running(
             return SelfRunning(file=file, why=why)
     *places, name = file.split("/")
     if name == "conftest.py" and _TEST_PLACES.isdisjoint(places):
-        return SelfRunning(file=file, why="pytest runs it wherever it is started below")
+        return SelfRunning(file=file, why="pytest runs it when started in this directory or below")
     if read is not None and name in ("package.json", "pyproject.toml"):
         before, after = read()
         if _installing(name, before) != _installing(name, after):

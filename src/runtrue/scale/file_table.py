@@ -115,7 +115,7 @@ class FileTable:
             f"SELECT fence FROM runs WHERE id = ?{self._db.locked}", (run_id,)
         ).fetchone()
         if row is None or row[0] != fence:
-            raise FenceLost(f"run {run_id} was taken over by another process; this one stops here")
+            raise FenceLost(f"run {run_id} was taken over by another process; this one stops")
 
     def _store(self, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()

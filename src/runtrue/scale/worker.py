@@ -194,7 +194,7 @@ class Worker:
                 return
             with Queue(self._url) as queue:
                 queue.submit(run, force=force)
-            self._say(f"run {run_id} was let go of, for another worker")
+            self._say(f"run {run_id} was released for another worker")
         except SideEffectInterrupted as error:
             # Nobody looks over a worker's shoulder: the run says why it has stopped.
             journal.fail(journal.claim(run_id, self._owner), str(error))
@@ -225,7 +225,7 @@ class Worker:
         with self._lock:
             if run.id in self._active:
                 task.cancel()
-                raise RunBusy(f"this worker drives run {run.id} already")
+                raise RunBusy(f"this worker already runs {run.id}")
             self._active[run.id] = asyncio.get_running_loop(), task
         try:
             if self._let_go.is_set():
@@ -279,7 +279,7 @@ class Worker:
         while not self._ended.is_set():
             begun = time.monotonic()
             if not table.beat(self.id):
-                self._say(f"worker {self.id} was silent for too long: others have its runs now")
+                self._say(f"worker {self.id} was silent for too long: others took over its runs")
                 self._release(list(self._active))
                 table.set_state(self.id, "working")
                 is_draining = False

@@ -26,7 +26,9 @@ class EnvironmentStore:
 
     def set(self, name: str, value: str) -> None:
         """Refused: it would be gone with this process."""
-        raise StoreRefused(f"the environment is your shell's; write `export {name}=…` there")
+        raise StoreRefused(
+            f"secrets in the environment are set by your shell; write `export {name}=…` there"
+        )
 
     def delete(self, name: str) -> bool:
         """Refused: it would be back with the next process."""

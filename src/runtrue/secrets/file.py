@@ -34,12 +34,13 @@ class FileStore:
             home = Path(named).expanduser() if named else Path.home() / ".runtrue"
         except RuntimeError as error:
             raise StoreUnavailable(
-                "there is no home directory to keep secrets in; set RUNTRUE_HOME to a directory"
+                "there is no home directory to store secrets in; set RUNTRUE_HOME to a directory"
             ) from error
         if not home.is_absolute():
             # Otherwise the current directory would decide which secrets are used.
             raise StoreUnavailable(
-                f"RUNTRUE_HOME is {str(home)!r}, which is another place in each directory; secrets "
+                f"RUNTRUE_HOME is {str(home)!r}, which is a different place in each "
+                "directory; secrets "
                 "are only read from an absolute path"
             )
         return cls(home / _FILE)
@@ -75,7 +76,7 @@ class FileStore:
             return {}
         except OSError as error:
             raise self._refused(
-                error.strerror or str(error), "make it a file of your own"
+                error.strerror or str(error), "make it a file that you own"
             ) from None
         try:
             # Of the open file, not of the one that has this name by now.
@@ -100,13 +101,13 @@ class FileStore:
 
     def _require_own(self, found: os.stat_result) -> None:
         if not stat.S_ISREG(found.st_mode):
-            raise self._refused("it is not an ordinary file", "make it a file of your own")
+            raise self._refused("it is not an ordinary file", "make it a file that you own")
         if found.st_uid != os.geteuid():
-            raise self._refused("it belongs to another user", "make it a file of your own")
+            raise self._refused("it belongs to another user", "make it a file that you own")
         if found.st_mode & 0o077:
             mode = stat.S_IMODE(found.st_mode)
             raise self._refused(
-                f"its mode {mode:04o} lets others at it",
+                f"its mode {mode:04o} lets others access it",
                 f"chmod 600 {self.path}, and change the secrets in it if others may have read them",
             )
 
@@ -114,7 +115,7 @@ class FileStore:
         directory = self.path.parent
         found = directory.stat()
         if found.st_uid not in (os.geteuid(), 0):
-            raise self._refused(f"{directory} belongs to another user", "use one of your own")
+            raise self._refused(f"{directory} belongs to another user", "use one that you own")
         if found.st_mode & 0o022:
             raise self._refused(
                 f"others can write to {directory} and put another file in its place",

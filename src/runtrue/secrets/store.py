@@ -55,7 +55,7 @@ def problem_of_value(value: str) -> str | None:
     if not value.strip():
         return "the value is empty"
     if "\0" in value:
-        return "the value holds a null character, which no variable can hold"
+        return "the value contains a null character, which no variable can hold"
     if len(value) > _LONGEST:
-        return f"the value has {len(value):,} characters, and {_LONGEST:,} are the most"
+        return f"the value has {len(value):,} characters, and {_LONGEST:,} is the limit"
     return None

@@ -21,7 +21,7 @@ sys.exit(int(sys.argv[3]))
 def fake_agent(files: Mapping[str, str], *, says: str = "done", exit_code: int = 0) -> str:
     """Return the command of an agent that writes these files, for `--agent` and `fix(agent=…)`.
 
-    Names are seen from the project. The agent needs no model, no network and nothing of the home.
+    Names are relative to the project. The agent needs no model, no network and no home directory.
     """
     words = (sys.executable, "-c", _PROGRAM, json.dumps(dict(files)), says, str(exit_code))
     return shlex.join(words)

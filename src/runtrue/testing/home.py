@@ -13,9 +13,9 @@ from runtrue.home import Home
 
 @contextmanager
 def temporary_home() -> Iterator[Home]:
-    """Give runtrue an empty home inside of the `with`, and forget the user's `RUNTRUE_*` variables.
+    """Give runtrue an empty home inside the `with`, without the user's `RUNTRUE_*` variables.
 
-    It holds for this process and for those that it starts. Everything is deleted at the end.
+    It applies to this process and those that it starts. Everything is deleted at the end.
     """
     before = {name: value for name, value in os.environ.items() if name.startswith("RUNTRUE_")}
     with TemporaryDirectory(prefix="runtrue-home-") as directory:

@@ -16,7 +16,7 @@ KEY = "sk-loopback-0123456789abcdef"
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """One request as it came."""
+    """One request, as received."""
 
     path: str
     headers: Mapping[str, str]
@@ -72,7 +72,7 @@ class Refuse:
 
 @dataclass(frozen=True)
 class Raw:
-    """Answer with these very bytes."""
+    """Answer with exactly these bytes."""
 
     body: bytes
     status: int = 200
@@ -92,12 +92,12 @@ Script = Step | Callable[[ModelRequest], Step]
 
 
 class ModelServer:
-    """Serves a script, one step for each request. Leaving it ends what is still waiting.
+    """Serves a script, one step for each request. Leaving the `with` ends requests that still wait.
 
         with ModelServer() as server:
             server.script(Say("Paris"), CallTool({"n": 1}), lambda asked: Say(asked.prompt))
 
-    `requests` holds what was asked, `environment` the variables that make runtrue ask it.
+    `requests` holds the requests received, `environment` the variables that make runtrue use it.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The address that OPENAI_BASE_URL takes."""
+        """The address for OPENAI_BASE_URL."""
         return f"http://127.0.0.1:{self._http.server_port}/v1"
 
     @property

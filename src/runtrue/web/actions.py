@@ -120,7 +120,7 @@ class Actions:
         name = (form.get("name") or [""])[0]
         launch = self._launcher.start(["memory", "forget", "--json", "--", name])
         if not launch.ended_within(_PATIENCE):
-            raise UsageError("`runtrue memory forget` is still running; look again later")
+            raise UsageError("`runtrue memory forget` is still running; try again later")
         if launch.problem:
             return self._pages.problem(request, 409, launch.problem)
         return _back("/memory")
@@ -136,7 +136,7 @@ async def guarded(
     session: BrowserSession | None = request.state.session
     if service.read_only:
         return pages.problem(
-            request, 403, "This server only shows: it was started with --read-only."
+            request, 403, "This server is read-only: it was started with --read-only."
         )
     form = await read_form(request, session)
     if form is None or session is None:
@@ -150,7 +150,7 @@ def _hunks(form: Form) -> list[int]:
     """Return the changes that were chosen, where a choice was offered."""
     chosen = form.get("hunk", [])
     if not all(one.isdecimal() and len(one) < 10 for one in chosen):
-        raise UsageError("a change is chosen by its number; reload the page")
+        raise UsageError("choose a change by its number; reload the page")
     if form.get("some") and not chosen:
         raise UsageError("nothing was applied: check at least one change")
     return [int(one) for one in chosen]

@@ -159,7 +159,7 @@ class PageGuard:
     async def _refusal(self, request: Request) -> Response | None:
         access, path = self._access, request.url.path
         if request.headers.get("host") not in access.hosts:
-            return self._say(request, 421, "This server answers to its own address only.")
+            return self._say(request, 421, "This server answers only at its own address.")
         is_safe = request.method in _SAFE
         if not is_safe and not access.is_own_origin(request.headers):
             return self._say(request, 403, "The request came from another site.")
@@ -167,9 +167,7 @@ class PageGuard:
         if path.startswith(_OPEN):
             return None if is_safe or path == "/login" else self._say(request, 405, "Read only.")
         if session is None and access.proxy is not None:
-            said = (
-                f"The proxy has to send the person's name as {access.proxy.header}, and the token."
-            )
+            said = f"The proxy must send the person's name as {access.proxy.header}, and the token."
             return self._say(request, 401, said)
         if session is None:
             if is_safe and path == "/":

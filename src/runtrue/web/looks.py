@@ -194,7 +194,7 @@ class Looks:
         """Return what goes on with a run that nobody drives."""
         if not run.is_over or not self._launcher.is_busy(run.id):
             return ""
-        return "The checks run again with the chosen changes, and what passes is applied …"
+        return "Running the checks with the chosen changes; what passes is applied …"
 
     def events(self, request: Request) -> Response:
         """List all events of a run, page by page."""
@@ -309,7 +309,7 @@ class Looks:
     def _ask_doctor(self) -> dict[str, Any]:
         launch = self._launcher.start(["doctor", "--json"])
         if not launch.ended_within(60):
-            raise UsageError("`runtrue doctor` is still running after 60 s; look again later")
+            raise UsageError("`runtrue doctor` is still running after 60 s; try again later")
         if not launch.document:
             raise UsageError(launch.problem or "`runtrue doctor` printed nothing")
         return launch.document
@@ -367,4 +367,6 @@ def _position(text: str) -> tuple[float, str] | None:
     try:
         return float(age), run_id
     except ValueError:
-        raise UsageError("`before` is from the link to older runs; begin at the newest") from None
+        raise UsageError(
+            "`before` comes from the link to older runs; start at the newest"
+        ) from None

@@ -30,7 +30,7 @@ def question_of_plan(
             return AskedQuestion(**known, **_apply(run, report))
     answer = f"runtrue plan answer {run.id}"
     known |= {
-        "guidance": "Recorded as guidance; the plan goes on with a fresh budget.",
+        "guidance": "Recorded as guidance; the plan continues with a fresh budget.",
         "guidance_command": f'{answer} "…"',
     }
     if wanted is Wanted.APPROVAL:
@@ -41,7 +41,7 @@ def question_of_plan(
     if undone:
         title = f"Step {undone} is undone: what should the plan do instead?"
     elif asked.get("guide"):
-        title = "No strategy was made: how should it be done?"
+        title = "No strategy was made. How should this be done?"
     facts = [*finding_lines(asked), *([str(failure)] if failure else [])]
     return AskedQuestion(**known, title=title, facts=tuple(facts), allow=needed)
 
@@ -50,7 +50,7 @@ def _begin(run: RunRow, report: PlanReport) -> dict[str, Any]:
     choice = Choice(
         value="execute",
         label="Execute",
-        does="Does the steps in a sandbox and validates each. Your files stay as they are.",
+        does="Does the steps in a sandbox and validates each. Your files do not change.",
         command=f"runtrue plan execute {run.id}",
         tone="primary",
     )
@@ -60,7 +60,7 @@ def _begin(run: RunRow, report: PlanReport) -> dict[str, Any]:
 
 def _apply(run: RunRow, report: PlanReport) -> dict[str, Any]:
     files = tuple(
-        f"{one.file} runs by itself once it is applied: {one.why}" for one in report.self_running
+        f"{one.file} runs automatically once applied: {one.why}" for one in report.self_running
     )
     choice = Choice(
         value="apply",
@@ -84,18 +84,20 @@ def _approval(answer: str, report: PlanReport, asked: Mapping[str, Any]) -> dict
         Choice(
             value="yes",
             label="Approve exactly this",
-            does="Goes on with what is shown here, and nothing more.",
+            does="Continues with exactly what is shown here.",
             command=f"{answer} yes",
             tone="primary",
         )
     ]
-    guidance = "Recorded as guidance instead of an approval; the plan goes on with a fresh budget."
+    guidance = (
+        "Recorded as guidance instead of an approval; the plan continues with a fresh budget."
+    )
     if asked.get("why") == "unsure":
         choices.append(
             Choice(
                 value="no",
                 label="Reject",
-                does="Undoes the step, and asks what to do instead.",
+                does="Undoes the step and asks what to do instead.",
                 command=f"{answer} no",
                 tone="danger",
             )

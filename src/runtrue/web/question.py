@@ -36,7 +36,7 @@ def _of_code(
 ) -> AskedQuestion:
     is_unsure = asked.get("why") == "unsure" and "diff" in asked
     files = tuple(
-        f"{one.file} runs by itself once it is applied: {one.why}"
+        f"{one.file} runs automatically once applied: {one.why}"
         for one in getattr(report, "self_running", ())
     )
     if is_unsure or asked.get("apply"):
@@ -67,7 +67,7 @@ def _of_code(
             Choice(
                 value="no",
                 label="Reject",
-                does="Records that the fix is wrong. Your files stay as they are.",
+                does="Records that the fix is wrong. Your files do not change.",
                 command=_resume(run, "no"),
                 tone="danger",
             )
@@ -89,7 +89,7 @@ def _of_code(
     accept = Choice(
         value="accept",
         label="Accept as it is",
-        does="Ends the run with the candidate as it is, and records that a person accepts it.",
+        does="Ends the run with the candidate as it is, and records that you accept it.",
         command=_resume(run, "accept"),
     )
     findings = tuple(finding_lines(asked))
@@ -139,7 +139,7 @@ def _of_task(
         seq=question.seq,
         asked_at=question.asked_at,
         title="Agree to these effects?",
-        why="The plan would do what the task does not say.",
+        why="The plan would do more than the task names.",
         facts=effects,
         choices=(
             Choice(
@@ -170,7 +170,7 @@ def _of_doubts(
         seq=question.seq,
         asked_at=question.asked_at,
         title=f"Which value is {names}?",
-        why="The response has no field of that name",
+        why="The response has no field with that name",
         facts=sure,
         fields=fields,
         guidance="Reads the chosen paths in the response that is recorded. Nothing is called "
@@ -180,7 +180,7 @@ def _of_doubts(
             Choice(
                 value="no",
                 label="None of them",
-                does="Ends the run without these fields. What is sure stays in its report.",
+                does="Ends the run without these fields. The sure ones stay in its report.",
                 command=_resume(run, "no"),
                 tone="danger",
             ),

@@ -55,7 +55,7 @@ def serve_pages(
     """
     if not is_loopback(host):
         raise UsageError(
-            f"{host} can be reached from other machines, and this server speaks no TLS; "
+            f"{host} can be reached from other machines, and this server has no TLS; "
             "use --host 127.0.0.1, and a tunnel such as `ssh -L` from elsewhere"
         )
     listener = _listen(host, port)

@@ -126,7 +126,7 @@ class WorkflowPages:
         latest = self._latest_number(name)
         if based_on != latest:
             message = (
-                f"Version {latest} was saved meanwhile: compare, and save again to replace it."
+                f"Version {latest} was saved in the meantime: compare, then save to replace it."
             )
             return self._editor(request, name, text, latest, is_checked=True, message=message)
         try:
@@ -164,7 +164,7 @@ class WorkflowPages:
         launch = self._launcher.start(["run", "--json", "--", name, *_pairs(form)])
         run_id = launch.run_id_within(_FOR_A_RUN)
         if run_id is None:
-            problem = launch.problem or "the run did not begin in time; look at the list of runs"
+            problem = launch.problem or "the run did not start in time; look at the list of runs"
             return self._pages.problem(request, 409, problem)
         return RedirectResponse(f"/runs/{run_id}", status_code=303)
 

@@ -137,7 +137,7 @@ class Calls:
         if step.side_effect:
             if place in self._done:
                 raise NodeFailed(
-                    "has been done by an earlier attempt, and is not done again with other inputs",
+                    "was done by an earlier attempt and is not repeated with other inputs",
                     category="already_done",
                     fault=Fault.HUMAN,
                 )
@@ -157,7 +157,7 @@ class Calls:
     def end_attempt(self) -> None:
         """Record the calls that the end of the attempt cut off."""
         cut_off = NodeFailed(
-            "was interrupted while running, and may have happened",
+            "was interrupted while running and may have happened",
             category="cut_off",
             fault=Fault.ENVIRONMENT,
         )

@@ -105,7 +105,7 @@ class Effect:
         if self.values:
             verb = "reading" if self.kind is EffectKind.COMMAND else "with"
             text = f"{text} {verb} {_short(', '.join(self.values))}"
-        return text if self.known else f"{text} (known only when the run gets there)"
+        return text if self.known else f"{text} (known only during the run)"
 
 
 def _short(text: str) -> str:

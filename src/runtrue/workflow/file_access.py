@@ -114,22 +114,20 @@ class FileAccess:
             # Something else is there than a moment ago.
             raise RefusedFile(path, f"cannot be followed: {error.strerror}") from error
         if ".git" in real.parts:
-            raise RefusedFile(path, "belongs to git, which workflows may not reach", remedy=False)
+            raise RefusedFile(path, "belongs to git, which workflows may not access", remedy=False)
         if any(real.is_relative_to(own) for own in self.private):
             raise RefusedFile(
-                path, "belongs to runtrue, which workflows may not reach", remedy=False
+                path, "belongs to runtrue, which workflows may not access", remedy=False
             )
         if self.is_named(real):
             return real
         if not any(self._is_below(root, real) for root in (self.directory, *self.granted)):
             elsewhere = "" if real == path else f", {real}"
-            raise RefusedFile(
-                path, f"is outside of the working directory {self.directory}{elsewhere}"
-            )
+            raise RefusedFile(path, f"is outside the working directory {self.directory}{elsewhere}")
         if self._is_hidden_in_home(real):
-            raise RefusedFile(path, "is among the hidden files of your home directory")
+            raise RefusedFile(path, "is a hidden file in your home directory")
         if any(fnmatchcase(part, name) for part in real.parts for name in _KEYS):
-            raise RefusedFile(path, "may hold a key or a password")
+            raise RefusedFile(path, "may contain a key or a password")
         return real
 
     def is_named(self, real: Path) -> bool:

@@ -67,7 +67,7 @@ class GuardedNetwork(httpcore2.AsyncNetworkBackend):
 
     async def connect_unix_socket(self, *args: Any, **options: Any) -> Any:
         """Refuse; no URL leads to one."""
-        raise httpcore2.UnsupportedProtocol("sockets of this machine are not connected to")
+        raise httpcore2.UnsupportedProtocol("sockets on this machine are off limits")
 
     async def sleep(self, seconds: float) -> None:
         """Wait between two attempts."""
@@ -93,7 +93,7 @@ async def _first(addresses: list[str], connect: Callable[[str], Awaitable[_S]]) 
                 if failed is None:
                     return task.result()
                 error = error or failed
-        raise error or OSError("the host leads nowhere")
+        raise error or OSError("the host has no address")
     finally:
         for task in tasks:
             task.cancel()

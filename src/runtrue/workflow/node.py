@@ -81,7 +81,7 @@ class WorkflowNode(ABC, Generic[P]):
     writes: ClassVar[bool] = False
 
     def resolve(self, params: Mapping[str, Template], store: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the params in, purely. Environment references stay markers until `run`."""
+        """Fill in the params, purely. Environment references stay markers until `run`."""
         return {name: template.render(store) for name, template in params.items()}
 
     def implied(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -96,7 +96,7 @@ class WorkflowNode(ABC, Generic[P]):
         """
 
     def finish(self, params: Mapping[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
-        """Work the recorded outputs up, purely: this is done again when a run is replayed.
+        """Process the recorded outputs, purely: a replay does this again.
 
         `params` are those that `resolve` gave, in which secrets are still only named.
         """
@@ -117,7 +117,7 @@ class WorkflowNode(ABC, Generic[P]):
         return False
 
     def effects(self, params: Mapping[str, Any]) -> Iterable[Effect]:
-        """Yield what running does outside of the run, its secrets apart.
+        """Yield what running does outside the run, except for its secrets.
 
         The params are filled in; what is not known yet is a `PartialText`.
         """
@@ -138,7 +138,7 @@ class WorkflowNode(ABC, Generic[P]):
         return ()
 
     def same_purpose(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> str | None:
-        """Return how params, as written, serve another purpose than before, or None.
+        """Return how params, as written, change the purpose of the node, or None.
 
         A repair may only make changes that this has nothing against.
         """

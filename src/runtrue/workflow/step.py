@@ -103,7 +103,7 @@ class WorkflowStep(Node):
         context = contexts.current()
         if context is not None and context.visit(self.name) > MOST_VISITS:
             raise NodeFailed(
-                f"has run {MOST_VISITS} times: its edges lead round and round",
+                f"has run {MOST_VISITS} times: its edges form a loop",
                 category="endless_loop",
             )
 

@@ -106,7 +106,7 @@ class WorkflowStore:
             raise _taken(name, existing)
         if existing and existing != path:
             raise SavedTwice(
-                f"{name!r} was placed by hand as {existing}; delete it first, or edit that file"
+                f"{name!r} was added by hand as {existing}; delete it first, or edit that file"
             )
         if not isinstance(data, Mapping):
             raise UsageError(f"{name!r} is not a workflow, which is an object with nodes")
@@ -167,7 +167,7 @@ class WorkflowStore:
         found = [path for path in paths if os.path.lexists(path)]
         if len(found) > 1:
             files = " and ".join(path.name for path in found)
-            raise SavedTwice(f"{name!r} is there twice: remove one of {files} in {self.directory}")
+            raise SavedTwice(f"{name!r} exists twice: remove one of {files} in {self.directory}")
         return found[0] if found else None
 
     def _files(self) -> Iterator[Path]:
@@ -222,9 +222,7 @@ class WorkflowStore:
     def _unknown(self, name: str) -> UnknownWorkflow:
         names = sorted({path.stem for path in self._files()})
         if not names:
-            return UnknownWorkflow(
-                f"no workflow {name!r} is saved in {self.directory}, nor another"
-            )
+            return UnknownWorkflow(f"no workflow {name!r}: none is saved in {self.directory}")
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         there = f"{suggestion(name, names)}; available: {', '.join(names[:_SHOWN])}{more}"
         return UnknownWorkflow(f"no workflow {name!r} is saved{there}")
@@ -255,7 +253,7 @@ def _refuse_way_out(path: Path, directory: Path) -> None:
         target = path.resolve()
         inside = target.is_relative_to(directory.resolve())
     except (OSError, RuntimeError) as error:
-        raise UsageError(f"{path}: is a link that leads round in a circle") from error
+        raise UsageError(f"{path}: is a link that points back to itself") from error
     if not inside:
         raise UsageError(f"{path}: is a link that leads out of {directory}, to {target}")
 

@@ -143,10 +143,10 @@ def _bad_input(error: InputError) -> NodeFailed:
 def _not_compiled(error: Exception) -> NodeFailed:
     why = "; ".join(str(error).splitlines())
     if isinstance(error, KeyError):
-        why = f"{error.args[0]!r} is named or needed, and not there"
+        why = f"{error.args[0]!r} is named or needed but does not exist"
     elif not isinstance(error, RuntrueError | msgspec.ValidationError | TemplateSyntaxError):
         why = f"{type(error).__name__}: {why}" if why else type(error).__name__
-    message = f"the workflow cannot be put together: {why}"
+    message = f"the workflow cannot be built: {why}"
     return NodeFailed(message, category="compile", fault=Fault.CHECK)
 
 

@@ -118,9 +118,9 @@ class _Validation:
             if name in self.inputs:
                 yield ("nodes", n, "id"), f"{name!r} is the name of an input, too", ()
             if name in RESERVED:
-                yield ("nodes", n, "id"), f"{name!r} has a meaning of its own; rename the node", ()
+                yield ("nodes", n, "id"), f"{name!r} has a special meaning; rename the node", ()
         for name in RESERVED & self.inputs.keys():
-            yield ("inputs", name), f"{name!r} has a meaning of its own; rename the input", ()
+            yield ("inputs", name), f"{name!r} has a special meaning; rename the input", ()
         specs = {name: spec for name, spec in self.inputs.items() if isinstance(spec, dict)}
         piped = [name for name, spec in specs.items() if spec.get("stdin")]
         for name in piped[1:]:
@@ -145,7 +145,7 @@ class _Validation:
                 yield (
                     ("edges", n),
                     f"the action {leaving[1]!r} of {leaving[0]!r} already leads on with edge "
-                    f"{taken[leaving]}; an action leads to one node",
+                    f"{taken[leaving]}; an action can lead to only one node",
                     (),
                 )
             taken.setdefault(leaving, n)
@@ -255,7 +255,9 @@ class _Validation:
         root = reference.root
         written = f"${{{reference.text}}}"
         if reference.secret:
-            return None if scope.secrets else (f"{written}: a secret can only be in params", ())
+            return (
+                None if scope.secrets else (f"{written}: a secret can only be used in params", ())
+            )
         if root in self.inputs or root in scope.extra:
             return None
         if root not in self.index:
@@ -263,7 +265,7 @@ class _Validation:
             message = f"{written}: there is no input or node {root!r}{close_to(root, names)}"
             return message, names
         if not self._is_before(root, scope):
-            why = "is this very node" if root == scope.node else "does not run before this one"
+            why = "is this node itself" if root == scope.node else "does not run before this one"
             return f"{written}: node {root!r} {why}", (*self.inputs, *self._before(scope))
         outputs = self._outputs_of(self.nodes[self.index[root]])
         first = reference.steps[0] if reference.steps else None

@@ -69,4 +69,4 @@ class WorkflowVersions:
             with suppress(FileExistsError), os.fdopen(os.open(path, flags, 0o600), "wb") as file:
                 file.write(msgspec.json.encode(version))
                 return number
-        raise UsageError(f"{self._folder} has too many versions: remove some")
+        raise UsageError(f"{self._folder} has too many versions: delete some")

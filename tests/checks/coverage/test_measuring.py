@@ -137,7 +137,7 @@ class TestWhyNot:
             ),
             (
                 "./c8 mocha",
-                "c8 wrote no coverage report that can be read: give it the option --reporter=json",
+                "c8 wrote no readable coverage report: give it the option --reporter=json",
             ),
             (
                 "./cargo test",
@@ -145,7 +145,7 @@ class TestWhyNot:
             ),
             (
                 "./ruff check .",
-                "coverage needs a test command: this one runs none that runtrue knows",
+                "coverage needs a test command; runtrue does not recognise this one",
             ),
         ],
     )
@@ -159,14 +159,14 @@ class TestWhyNot:
         project.write("jest", "#!/bin/sh\nexit 0\n").chmod(0o755)
         assert project.check("./jest", cover=True).coverage is None
         assert project.measured().why_not == (
-            "jest left no coverage report that can be read: see what it printed"
+            "jest left no readable coverage report; see its output"
         )
 
     @pytest.mark.parametrize(
         ("command", "begins"),
         [
             ("./mvnw test", "the build left no JaCoCo report: have it write target/site/jacoco/"),
-            ("true", "the command left no coverage report: have it write one of coverage-final"),
+            ("true", "the command left no coverage report; have it write one of coverage-final"),
         ],
     )
     def test_a_build_that_leaves_none(self, project: Project, command: str, begins: str) -> None:
@@ -221,7 +221,7 @@ class TestLeft:
 
 
 def test_cargo_measures_through_its_extension(project: Project) -> None:
-    """The extension cannot be had here: a stand-in runs the tests and reports as it would."""
+    """The extension is not available here: a stand-in runs the tests and reports as it would."""
     require("cargo_test")
     project.environment |= environment()
     project.write("Cargo.toml", '[package]\nname = "shop"\nversion = "0.1.0"\nedition = "2021"\n')

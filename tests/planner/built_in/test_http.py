@@ -378,7 +378,7 @@ def test_a_variable_within_another_header_is_refused_and_not_sent_as_text(
     planner: Planner,
 ) -> None:
     refusal = planner.refusal("fetch http://h/a with the header Authorization: Digest $T")
-    assert "a variable stands for a whole header" in refusal
+    assert "a variable must be the whole header" in refusal
 
 
 def test_what_authenticates_can_be_said_beforehand(planner: Planner) -> None:

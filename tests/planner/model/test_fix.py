@@ -218,7 +218,7 @@ def test_edits_change_what_they_name_and_nothing_else(
     ("edits", "says"),
     [
         ([{"at": ".json.a"}], "neither a value nor a name"),
-        ([{"at": ".json.a", "value": 1}], "leave the workflow as it was"),
+        ([{"at": ".json.a", "value": 1}], "change nothing"),
         ([{"at": ".json.a", "name": "list"}], "that is given already"),
         ([{"at": ".json.list[0]", "name": "z"}], "has no name"),
         ([{"at": ".json", "value": 1}, {"at": ".json.a", "value": 2}], "is gone"),

@@ -145,13 +145,13 @@ def test_the_words_of_an_error_say_all_that_is_needed() -> None:
     with pytest.raises(ToolError) as raised:
         result_of(COUNTING, {"cuont": 1}, FLAGGED)
     assert str(raised.value) == (
-        "tool 't' of server 's' was given wrong arguments: 'count' is a required property; "
+        "tool 't' of server 's' got wrong arguments: 'count' is a required property; "
         "it does not know 'cuont'; it takes: count, note"
     )
     with pytest.raises(ToolError) as raised:
         result_of(PROMISING, {"count": 1}, UNFLAGGED)
     assert str(raised.value) == (
-        "tool 't' of server 's' did not give what it declares (there is no structured content); "
+        "tool 't' of server 's' did not return what it declares (it has no structured content); "
         "output: Error: it broke"
     )
     assert raised.value.result == "Error: it broke"

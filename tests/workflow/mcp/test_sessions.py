@@ -298,9 +298,9 @@ def test_the_sdk_is_imported_with_the_first_call_only() -> None:
 @pytest.mark.parametrize(
     ("tool", "said"),
     [
-        ("answer_another", "answered a request that was not made: its id is 4711"),
+        ("answer_another", "answered a request that was never made: its id is 4711"),
         ("answer_nobody", "answered with error -32700: what?"),
-        ("nest", "sent what is not a message of JSON-RPC"),
+        ("nest", "sent something that is not a JSON-RPC message"),
         ("flood", "sent an answer of more than 32 MiB; raise `answer` of [mcp]"),
         ("flood_without_end", "sent an answer of more than 32 MiB"),
     ],

@@ -185,10 +185,10 @@ def test_the_time_limit_is_for_the_whole_answer(httpbin: str, path: str) -> None
 @pytest.mark.parametrize(
     ("answer", "category", "transient", "said"),
     [
-        (b"", "connection", True, "closed unanswered"),
+        (b"", "connection", True, "closed without a response"),
         (RESET, "connection", True, "failed: "),
         (b"220 ready\r\n\r\n", "protocol", True, "not HTTP"),
-        (response("half", length=100), "protocol", True, "not all of it"),
+        (response("half", length=100), "protocol", True, "or incomplete"),
         (response("no gzip", "Content-Encoding: gzip"), "protocol", False, "not encoded"),
     ],
 )

@@ -36,9 +36,9 @@ BAD_URLS = [
     [
         *(({"url": url}, ("url",), said) for url, said in BAD_URLS),
         ({"method": "FETCH"}, ("method",), "'FETCH' is not one of: GET, POST"),
-        ({"auth_token": "a", "api_key": "b"}, ("api_key",), "exclude one another"),
-        ({"auth_token": "${env.A}", "auth": {"type": "x"}}, ("auth",), "exclude one another"),
-        ({"body": {}, "json": None}, ("json",), "exclude one another"),
+        ({"auth_token": "a", "api_key": "b"}, ("api_key",), "cannot be combined"),
+        ({"auth_token": "${env.A}", "auth": {"type": "x"}}, ("auth",), "cannot be combined"),
+        ({"body": {}, "json": None}, ("json",), "cannot be combined"),
         ({"auth": {"type": "basic"}}, ("auth",), "needs 'username'"),
         ({"auth": {"type": "bearer", "token": "t", "key": "k"}}, ("auth",), "has no 'key'"),
         ({"headers": {"bad name": "x"}}, ("headers", "bad name"), "name of a header"),

@@ -109,7 +109,7 @@ def test_what_is_close_to_json_data_becomes_it() -> None:
         ("decimal.Decimal(1)", "$ is a Decimal; use float() or str()"),
         ("pathlib.Path('x')", "$ is a PosixPath; use str()"),
         ("(x for x in [])", "$ is a generator; use list()"),
-        ("'\\ud800'", "$ holds half of a surrogate pair"),
+        ("'\\ud800'", "$ contains half of a surrogate pair"),
         ("object()", "$ is an object"),
         ("[route('a')]", "$[0] is a Route"),
     ],
@@ -293,7 +293,7 @@ def test_an_end_without_an_answer_is_told_apart(
 def test_a_timeout_is_the_codes_fault() -> None:
     failed = fail("while True: pass", timeout=0.5)
     assert (failed.category, failed.fault) == ("timeout", "candidate")
-    assert failed.message == "the code did not end within 0.5 seconds"
+    assert failed.message == "the code did not finish within 0.5 seconds"
 
 
 def test_a_result_that_is_too_large_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -352,7 +352,7 @@ def test_a_timeout_ends_all_that_was_started(tmp_path: Path) -> None:
     while True:
         failed = fail(tmp_path, command, timeout=timeout, env={"MINE": str(tmp_path)})
         assert (failed.category, failed.fault) == ("timeout", "environment")
-        assert failed.message == f"did not end within {timeout:g} seconds"
+        assert failed.message == f"did not finish within {timeout:g} seconds"
         assert failed.outputs["exit_code"] is None
         up = tmp_path / "up"
         if up.exists() and up.read_text().endswith("2\n"):

@@ -123,7 +123,7 @@ def _read(data: bytes, counts: _LineCounts) -> None:
     elif b"SF:" in data:
         _read_lcov(data, counts)
     else:
-        raise ValueError("it is of no known format")
+        raise ValueError("its format is unknown")
 
 
 class _CoveragepyFile(msgspec.Struct):
@@ -186,7 +186,7 @@ def _read_lcov(data: bytes, counts: _LineCounts) -> None:
             counts.add(name, (one for one in lines if one[0] not in idle))
             is_open = False
     if is_open:
-        raise ValueError("it ends within a record")
+        raise ValueError("it ends in the middle of a record")
 
 
 def _read_go_profile(data: bytes, counts: _LineCounts) -> None:

@@ -120,7 +120,9 @@ class TestTimeout(BaseException):
 
 
 def _too_long(number: int, frame: Any) -> None:
-    message = "did not end within %g s of processor time; `test_seconds` of the check gives it more"
+    message = (
+        "did not finish within %g s of processor time; `test_seconds` of the check gives it more"
+    )
     raise TestTimeout(message % _SECONDS)
 
 

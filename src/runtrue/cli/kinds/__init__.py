@@ -30,7 +30,8 @@ R = TypeVar("R")
 KINDS = {
     "do": "runtrue.cli.kinds.do:TaskKind",
     "each": "runtrue.cli.kinds.each:EachKind",
-    **dict.fromkeys(("fix", "code", "gate"), "runtrue.cli.kinds.code:CodeKind"),
+    **dict.fromkeys(("fix", "code"), "runtrue.cli.kinds.code:CodeKind"),
+    "gate": "runtrue.cli.kinds.code:GateKind",
     "plan": "runtrue.cli.kinds.plan:PlanKind",
     "workflow": "runtrue.cli.kinds.workflow:WorkflowKind",
 }

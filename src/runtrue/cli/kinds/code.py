@@ -35,7 +35,7 @@ from runtrue.errors import UsageError
 from runtrue.flow import Event, Journal, Question, RunRow, Segment, replay
 from runtrue.foreign_text import hidden_characters
 from runtrue.home import Home
-from runtrue.loop import FixPart, Skip, is_yes
+from runtrue.loop import AttemptStarted, CheckFinished, FixPart, Skip, is_yes
 from runtrue.sandbox import GitSandbox
 
 #: Checks that say something also when they pass.
@@ -116,7 +116,7 @@ def _proof(report: CodeReport) -> list[str]:
             how = "failed before the fix and still fail" if verdict.cases else "known before"
             tests += f", {len(verdict.known)} {how}"
         fixed = len(before.findings) if before else 0
-        change = f", {counted(fixed, 'finding')} repaired" if fixed else ""
+        change = f", {counted(fixed, 'finding')} fixed" if fixed else ""
         informational = verdict.mode == "informational"
         bad = "fails (informational)" if informational else f"fails ({report.why})"
         word = "passes" if verdict.passed else bad
@@ -323,8 +323,22 @@ class CodeNarrator(RepairNarrator):
                 super().__call__(event)
 
 
+class GateNarrator(CodeNarrator):
+    """The checks as they end: there is one attempt, and the verdict lists the findings."""
+
+    def __call__(self, event: Event) -> None:
+        """Show a check."""
+        if isinstance(event, AttemptStarted):
+            self._attempt = "gate"
+        else:
+            super().__call__(event)
+
+    def _list_findings(self, event: CheckFinished) -> None:
+        """Leave them to the verdict, which comes next."""
+
+
 class CodeKind(RunKind[CodeReport]):
-    """Runs of `runtrue fix`, `code` and `gate`."""
+    """Runs of `runtrue fix` and `code`."""
 
     report_type = CodeReport
     narrator = CodeNarrator
@@ -440,3 +454,9 @@ class CodeKind(RunKind[CodeReport]):
             *_self_running(report),
         ):
             echo(line)
+
+
+class GateKind(CodeKind):
+    """Runs of `runtrue gate`."""
+
+    narrator = GateNarrator

@@ -164,7 +164,7 @@ def _print_plan(report: TaskReport) -> None:
         who = "" if report.found else f" ({agreed.get(effect.agreed, 'agreed')})"
         _say(f"  {effect.node}: {effect.text}{who}")
     if not report.effects:
-        _say("  no effects outside of the run")
+        _say("  no effects outside the run")
 
 
 def _summary(report: TaskReport) -> str:
@@ -183,11 +183,11 @@ def _summary(report: TaskReport) -> str:
         return "planned, and nothing was called"
     if report.status == "waiting" and report.candidates:
         fields = ", ".join(doubt.field or doubt.attempted for doubt in report.candidates)
-        return f"it is not clear which field is meant by {fields}"
+        return f"unclear which field you mean by {fields}"
     if report.status == "waiting":
         return "the plan does more than the task names"
     what = f"the saved workflow {report.name}" if report.found else "the task"
-    done = "is done" if report.status == "passed" else "is not done"
+    done = "is done" if report.status == "passed" else "was not done"
     if report.found:
         done = "has run" if report.status == "passed" else "has failed"
     return f"{what} {done}{after} ({', '.join(spent)})"
@@ -330,7 +330,9 @@ class TaskKind(RunKind[TaskReport]):
         question = journal.open_question(run.id)
         fields = _fields(question) if question else ()
         if not fields:
-            raise UsageError(f"run {run.id} asks for no field; `runtrue runs show {run.id}`")
+            raise UsageError(
+                f"run {run.id} does not ask for a field; see `runtrue runs show {run.id}`"
+            )
         for name, path in paths.items():
             if name not in fields:
                 raise UsageError(
@@ -400,7 +402,7 @@ class TaskKind(RunKind[TaskReport]):
         for missing in report.missing:
             _say(f"missing: {missing.name}{_about(missing)}")
         if report.missing:
-            _say("  put it into the task and try again")
+            _say("  add it to the task and try again")
         if report.error:
             _say(report.error)
         for note in report.notes:
@@ -422,7 +424,7 @@ class TaskKind(RunKind[TaskReport]):
             if attempt.fix:
                 echo(f"  changed by {attempt.fix.fixer}: {attempt.fix.description}")
             if attempt.passed:
-                echo("  ✓ nothing was wrong", fg="green")
+                echo("  ✓ passed", fg="green")
             for finding in attempt.findings:
                 where = finding.location.symbol
                 echo(f"  ✗ {where}: {finding.message}", fg="red")

@@ -338,8 +338,8 @@ def ended(report: EachReport) -> RunState:
     if RunState.RUNNING in states:
         left = report.counts[RunState.RUNNING]
         raise RunWaiting(
-            f"{counted(left, 'run')} of {report.total} go on elsewhere; "
-            f"`runtrue runs show {report.run_id}` shows how far they are"
+            f"{counted(left, 'run')} of {report.total} continue elsewhere; "
+            f"`runtrue runs show {report.run_id}` shows their progress"
         )
     if RunState.WAITING in states:
         waiting = report.counts[RunState.WAITING]

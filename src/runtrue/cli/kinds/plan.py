@@ -81,7 +81,7 @@ class PlanNarrator(RepairNarrator):
             case BaselineFinished():
                 when = _baseline(event.alone)
                 for name, count in event.failed.items():
-                    line(f"{name} fails {when} ({counted(count, 'finding')})", "dim")
+                    line(f"{name}: failed {when} ({counted(count, 'finding')})", "dim")
                 for name in event.cut_off:
                     line(f"{name} was cut off {when}, after half of max_time", "red")
             case StrategizeStarted():
@@ -99,7 +99,7 @@ class PlanNarrator(RepairNarrator):
                 line(f"step {event.step}: {event.description}", "bold")
                 doing(f"step {event.step}: {event.actor}")
             case StepFailed():
-                line(f"  failed, trying again: {event.failure}", "yellow")
+                line(f"  failed, retrying: {event.failure}", "yellow")
             case StepDone():
                 line(f"  {self._ended(event.step)}{_step_text(event)}", "cyan")
             case StepRefused():
@@ -112,7 +112,7 @@ class PlanNarrator(RepairNarrator):
             case FixSucceeded():
                 line("fixed: every required validation passes", "green")
             case FixExhausted():
-                line(f"no more fixes: {event.why.replace('_', ' ')}", "red")
+                line(f"out of fixes: {event.why.replace('_', ' ')}", "red")
             case StrategyRevisionStarted():
                 needed = f"; needed: {', '.join(event.needed)}" if event.needed else ""
                 line(f"revising step {event.step}{needed}", "yellow")
@@ -129,7 +129,7 @@ class PlanNarrator(RepairNarrator):
                 line(not_applied(event.why), "red")
             case ApplyRenewed():
                 files = ", ".join(event.files)
-                line(f"you changed {files} meanwhile: validating together with that", "yellow")
+                line(f"you changed {files} in the meantime: validating both together", "yellow")
             case PlanCommitted():
                 line(f"committed to {event.branch} as {event.commit[:10]}", "green")
             case PlanApplied():

@@ -88,7 +88,7 @@ class WorkflowNarrator(Narrator):
             case ItemFinished():
                 self.display.doing(f"{node}: {event.done} of {event.of}")
             case NodeRetried():
-                self.display.line(f"  {node}: failed, trying again: {event.error}", "yellow")
+                self.display.line(f"  {node}: failed, retrying: {event.error}", "yellow")
             case NodeHandled():
                 self._handled = node
             case NodeFinished():

@@ -53,7 +53,7 @@ def _of_each(name: str, words: list[str], rows: list[Any], draft: Draft) -> str:
     if any(isinstance(row, Mapping) for row in rows):
         found = EntryTable(rows).named_field(words)
         if found is None:
-            raise CannotPlan(f"{{{name}}}: no field of the entries is called so")
+            raise CannotPlan(f"{{{name}}}: the entries have no field of that name")
         path = found
     draft.drop(topic.results)
     draft.batch = topic.reference
@@ -119,10 +119,10 @@ def token_of(url: str, draft: Draft) -> str | None:
         return None
     data = draft.data(reference, "with the token")
     if not isinstance(data, Mapping):
-        raise CannotPlan("the answer to the login is not a JSON object with a token")
+        raise CannotPlan("the login response is not a JSON object with a token")
     table = EntryTable([data])
     for name in _TOKEN_NAMES:
         if path := table.named_field(name.split()):
             return f"{reference[:-1]}{path[1:]}}}"
     names = ", ".join(map(name_of, ([key] for key in data)))
-    raise CannotPlan(f"the answer to the login has no token; it has {names}")
+    raise CannotPlan(f"the login response has no token; it has {names}")

@@ -254,7 +254,7 @@ def _refuse_questions(roles: Roles) -> None:
     asks = not clause.verb and (clause.is_question or clause.tokens[0].word in _ASKING)
     known = SEND | FETCH | RUN | ASK | _CHANGES.keys() | {"", "change"}
     if asks or (roles.sends and clause.verb not in known):
-        raise CannotPlan(f"{str(clause)!r} speaks of something and does not say to do it")
+        raise CannotPlan(f"{str(clause)!r} mentions something but does not say what to do")
 
 
 def refuse_conditions(clause: Clause) -> None:
@@ -264,7 +264,7 @@ def refuse_conditions(clause: Clause) -> None:
         raise CannotPlan(f"{str(clause)!r} needs a language model")
     for at, word in enumerate([clause.verb, *words]):
         if word == "how" and words[at : at + 1] not in (["many"], ["much"]):
-            raise CannotPlan(f"{str(clause)!r} asks how something is done; say what to do")
+            raise CannotPlan(f"{str(clause)!r} asks how to do something; say what to do")
     for at, word in enumerate(words):
         following = words[at + 1 : at + 3]
         on_time = word in {"every", "each"} and bool(_TIMES & {w.rstrip("s") for w in following})
@@ -273,7 +273,7 @@ def refuse_conditions(clause: Clause) -> None:
             word in _CONDITIONS and not _describes_entries(at, clause) and not is_unique
         ) or on_time:
             part = " ".join(token.text for token in clause.tokens[at:])
-            raise CannotPlan(f"{part!r}: conditions, exceptions and schedules are not planned")
+            raise CannotPlan(f"{part!r}: conditions, exceptions and schedules are not supported")
 
 
 def _describes_entries(at: int, clause: Clause) -> bool:
@@ -340,7 +340,7 @@ def _pair(token: TaskToken, roles: Roles) -> None:
     roles.names_headers |= bool(role & _HEADER)
     if isinstance(token.value, str) and (scheme := _SCHEME.fullmatch(token.value)):
         if scheme[1].lower() != "bearer":
-            raise CannotPlan(f"{token.text!r}: a variable stands for a whole header here")
+            raise CannotPlan(f"{token.text!r}: a variable must be the whole header value here")
         _pop(roles, {"and", ","})
         roles.token = Variable(scheme[2])
         return

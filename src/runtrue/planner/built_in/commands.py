@@ -58,7 +58,7 @@ def run(roles: Roles, draft: Draft) -> list[TaskToken]:
     directory = None if roles.directory is None else str(roles.directory.value)
     piped = _is_piped(roles)
     if piped and draft.topic is None and len(roles.commands) < 2:
-        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing yet that it could read")
+        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing to read yet")
     rest = [] if piped else [token for token in roles.what if token.word not in _PROGRAM]
     others = [token for token in rest if token.word not in FILLERS]
     done = not roles.verb and read_operations("", rest, DataForm.TEXT) is not None

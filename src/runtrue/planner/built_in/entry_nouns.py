@@ -20,7 +20,7 @@ class EntryNouns(QueryCursor):
         first, *rest = [*self.words[:2], ""]
         commands = not self.verb and self._is_word(0) and rest[0] in _OBJECTS if first else False
         if commands and first not in QUIET | PART_OF | {"how"}:
-            self._unclear([first], "is nothing that can be done here")
+            self._unclear([first], "is not something runtrue can do")
 
     def _entry_words(self) -> None:
         """Read a noun that is not the API's own as one for the entries: "labels of the posts".
@@ -59,7 +59,7 @@ class EntryNouns(QueryCursor):
                 continue
             label = self.table.label()
             if label is None:
-                self._unclear([word], "have no name to show beside their fields")
+                self._unclear([word], "have no name to show with their fields")
             if label not in query.fields.values():
                 name = label.rpartition(".")[2].lower()
                 query.fields = {name: label, **query.fields}

@@ -25,7 +25,7 @@ def read(token: TaskToken, draft: Draft) -> None:
     name = str(token.value)
     extension = name.rpartition(".")[2].lower()
     if extension in _BINARY | _NOT_WRITTEN:
-        raise CannotPlan(f"{token.text!r}: a .{extension} file holds no text that could be read")
+        raise CannotPlan(f"{token.text!r}: a .{extension} file is not text")
     node = draft.node("read", "read-file", {"file_path": draft.input("file", name)})
     nouns = frozenset({"file", *name_of([name], " ").split()})
     reference = f"${{{node['id']}.content}}"
@@ -75,7 +75,7 @@ def chosen(roles: Roles, draft: Draft) -> list[str] | None:
     None when it names something else.
     """
     if not draft.results:
-        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing yet to write")
+        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing to write yet")
     nouns = draft.topic.nouns if draft.topic else frozenset()
     words = [token for token in roles.what if token.word not in FILLERS]
     if all(token.word in GENERIC or (singular(token.word) or "-") in nouns for token in words):
@@ -146,7 +146,7 @@ def _write(draft: Draft, roles: Roles, content: Any) -> str:
         raise CannotPlan(f"{file.text!r} is a directory; name a file to write")
     response = _response_of(content, draft)
     if extension in _BINARY and response is None:
-        raise CannotPlan(f"{file.text!r}: only a download can become one")
+        raise CannotPlan(f"{file.text!r}: only a download can be saved as one")
     params: dict[str, Any] = {"file_path": path, "content": content}
     if response is not None:
         # Only the server knows whether it sends text, whatever the file is called.
@@ -161,12 +161,12 @@ def take(tokens: list[TaskToken], draft: Draft) -> None:
     """Take what is wanted out of JSON text, which references can go into."""
     topic = draft.topic
     if topic is None or topic.form is DataForm.TABLE:
-        raise CannotPlan("there is no data to take that from")
+        raise CannotPlan("there is no data to take it from")
     wants = read_wants(tokens, topic.nouns, collection=False)
     if not wants:
         return
     if topic.origin.lower().endswith(_PROSE):
-        raise CannotPlan(f"{said(tokens)!r}: {topic.origin} is text, and has no fields")
+        raise CannotPlan(f"{said(tokens)!r}: {topic.origin} is text without fields")
     draft.drop(topic.results)
     names = tuple(_take_one(want, topic, draft) for want in wants)
     draft.topic = replace(topic, form=DataForm.VALUE, results=names)

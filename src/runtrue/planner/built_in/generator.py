@@ -94,7 +94,7 @@ class BuiltInGenerator:
             _plan_task(task, draft)
         except NeedsData as rest:
             continues = True
-            draft.notes.append(f"{str(rest)!r} is planned when the answer is there")
+            draft.notes.append(f"{str(rest)!r} is planned once the response is there")
         except NotUnderstood as error:
             doubts, partial = error.doubts, error.partial
             return seams.NoPlan(reason=f"{error}; {_HOW}", doubts=doubts, partial=partial)
@@ -184,7 +184,7 @@ def _use_tool(clause: Clause, draft: Draft) -> None:
         tools.call_tool(clause, draft, draft.components)
     except CannotPlan as error:
         if clause.verb in RUN:
-            hint = "a command has to be in `backticks`, and the task in single quotes, or the shell"
+            hint = "put a command in `backticks`, and the task in single quotes, or the shell"
             raise CannotPlan(f"{error} ({hint} runs it)") from None
         raise
 
@@ -206,7 +206,7 @@ def _plan_url(roles: Roles, following: tuple[Clause, ...], draft: Draft) -> None
     elif roles.files or roles.commands:
         raise CannotPlan(f"{str(roles.clause)!r} mixes a URL with other sources")
     elif roles.documents or roles.body:
-        raise CannotPlan(f"{str(roles.clause)!r} does not say how to send that: POST, PUT, PATCH")
+        raise CannotPlan(f"{str(roles.clause)!r} does not say how to send it: POST, PUT, PATCH")
     elif roles.verb not in _READING | SAVE:
         raise CannotPlan(f"{str(roles.clause)!r}: what {roles.verb!r} means for a URL is not known")
     else:
@@ -267,7 +267,7 @@ def _refuse_verbs(roles: Roles) -> None:
     for token, following in pairwise(roles.after):
         known = QUIET | PART_OF | FILLERS | COMPARATORS.keys() | {"than", "not", "by", "about"}
         if following.word in _OBJECTS and token.word and token.word not in known:
-            raise CannotPlan(f"{said([token, following])!r} is nothing that can be done here")
+            raise CannotPlan(f"{said([token, following])!r} is not something runtrue can do")
 
 
 def _refuse_unknown(roles: Roles) -> None:
@@ -288,9 +288,9 @@ def _selects(tokens: list[TaskToken]) -> bool:
 
 def _refuse_pairs(roles: Roles) -> None:
     for key in (*roles.query, *roles.body, *roles.headers):
-        raise CannotPlan(f"{key!r} in {str(roles.clause)!r} is a value for nothing here")
+        raise CannotPlan(f"{key!r} in {str(roles.clause)!r} belongs to nothing here")
     if roles.documents or roles.token or roles.key:
-        raise CannotPlan(f"{str(roles.clause)!r} gives a value for nothing here")
+        raise CannotPlan(f"{str(roles.clause)!r} gives a value that belongs to nothing here")
 
 
 def _finish(roles: Roles, draft: Draft) -> None:
@@ -349,7 +349,7 @@ def _take(roles: Roles, draft: Draft) -> None:
         asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
         files.take([*(TaskToken(TokenType.WORD, word) for word in asks), *roles.what], draft)
     else:
-        raise CannotPlan(f"{str(roles.clause)!r}: that is nothing that can be done here")
+        raise CannotPlan(f"{str(roles.clause)!r}: that is not something runtrue can do")
 
 
 def _is_list_of_file(roles: Roles, topic: Topic) -> bool:

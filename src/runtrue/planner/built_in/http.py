@@ -47,7 +47,7 @@ def fetch(roles: Roles, draft: Draft, *, described: bool) -> None:
         _refuse_conditions(words, draft)
         roles.what = []
     elif words and len(roles.urls) > 1:
-        raise CannotPlan(f"{str(roles.clause)!r} wants something of several URLs at once")
+        raise CannotPlan(f"{str(roles.clause)!r} asks several URLs at once")
     if len(roles.urls) > 1:
         # Of several responses, nothing but all of them can be meant from here on.
         draft.topic = Topic(reference="", form=DataForm.VALUE, results=tuple(names))
@@ -112,7 +112,7 @@ def _basic(method: str, given: dict[str, Any], draft: Draft) -> dict[str, Any]:
     users = [key for key in given if key.lower() in _USERS]
     if len(users) != 1 or len(passwords) != 1:
         raise CannotPlan(
-            f"{passwords[0]!r} would be put into the URL, for all to see; give one username beside "
+            f"{passwords[0]!r} would end up in the URL, for all to see; give one username beside "
             "it, or a token from an environment variable: with token from $NAME"
         )
     parts = {"username": given.pop(users[0]), "password": given.pop(passwords[0])}
@@ -161,7 +161,7 @@ def _refuse_conditions(words: list[TaskToken], draft: Draft) -> None:
     for at, token in enumerate(words):
         rest = [t for t in words[at + 1 :] if t.word not in nouns]
         if token.word in NO_NAME and rest:
-            raise CannotPlan(f"{said(words[at:])!r} is nothing that the URL says")
+            raise CannotPlan(f"{said(words[at:])!r} is not in the URL")
 
 
 def count(tokens: list[TaskToken], draft: Draft) -> None:
@@ -226,7 +226,7 @@ def _remembered(node: dict[str, Any], url: str, want: Want, draft: Draft) -> str
     method = node["params"].get("method", "GET")
     path = draft.memory.recall(scope_of(method, url.partition("?")[0]), want.name)
     if path is not None and path != want.path:
-        draft.notes.append(f"{want.name!r} is at {path}, as a run before has shown")
+        draft.notes.append(f"{want.name!r} is at {path}, as an earlier run showed")
     return path
 
 
@@ -261,7 +261,9 @@ def _content_of(roles: Roles, address: Address, draft: Draft) -> dict[str, Any]:
         draft.drop(chosen)
         return {"json": chosen}
     if words and not _is_resource(words, roles):
-        raise CannotPlan(f"{said(words)!r} in {str(roles.clause)!r} is nothing that came before")
+        raise CannotPlan(
+            f"{said(words)!r} in {str(roles.clause)!r} is not the result of an earlier step"
+        )
     return _earlier(roles, draft) if _points(roles) else {}
 
 
@@ -273,7 +275,7 @@ def _spelled(
     if change.body and sum(sources) > bool(pairs):
         raise CannotPlan(f"{str(roles.clause)!r} does not say clearly what to send")
     if change.body and roles.method == "DELETE":
-        raise CannotPlan(f"{', '.join(change.body)!r}: nothing is sent with what is deleted")
+        raise CannotPlan(f"{', '.join(change.body)!r}: a delete request has no body")
     if roles.documents:
         return {"change": change, "json": _document(_only(roles.documents, roles), draft)}
     if roles.files:
@@ -316,7 +318,7 @@ def _points(roles: Roles) -> bool:
 
 def _earlier(roles: Roles, draft: Draft) -> dict[str, Any]:
     if not draft.results:
-        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing yet that could be sent")
+        raise CannotPlan(f"{str(roles.clause)!r}: there is nothing to send yet")
     results = dict(draft.results)
     draft.drop(results)
     topic = draft.topic

@@ -77,7 +77,7 @@ def take(roles: Roles, draft: Draft) -> None:
     """Plan what the words of a clause want of the list that the topic holds."""
     topic = draft.topic
     if topic is None:
-        raise CannotPlan(f"{str(roles.clause)!r}: there is no list to take that from")
+        raise CannotPlan(f"{str(roles.clause)!r}: there is no list to take it from")
     if topic.form is DataForm.TABLE:
         reference = draft.python("convert", snippets.ROWS, {"data": topic.reference})
         nouns = topic.nouns | {"row", "line"}
@@ -127,7 +127,7 @@ def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | No
     if isinstance(data, list):
         return topic.reference, data, topic.nouns
     if not isinstance(data, Mapping):
-        raise CannotPlan(f"{str(roles.clause)!r}: what came back is not a JSON object or list")
+        raise CannotPlan(f"{str(roles.clause)!r}: the response is not a JSON object or list")
     lists = [
         (steps, rows) for steps, rows in find_lists(data) if rows and isinstance(rows[0], Mapping)
     ]
@@ -186,7 +186,9 @@ def _plan(
     nouns: frozenset[str],
 ) -> None:
     if single and (query.conditions or query.order or query.takes or query.group or query.unique):
-        raise CannotPlan(f"{str(roles.clause)!r} speaks of a list, and a single object came back")
+        raise CannotPlan(
+            f"{str(roles.clause)!r} asks for a list, but the response is a single object"
+        )
     for held in query.conditions:
         params = {
             "items": items,
@@ -210,7 +212,7 @@ def _plan(
         draft.topic = Topic(reference="", form=DataForm.VALUE, results=tuple(names), nouns=nouns)
         return
     if len(query.takes) > 1:
-        raise CannotPlan(f"{str(roles.clause)!r} takes entries in more than one way")
+        raise CannotPlan(f"{str(roles.clause)!r} selects entries in more than one way")
     for how, number in query.takes:
         node = draft.node("take", "take", {"items": items, how: number})
         items, single = (f"${{{node['id']}.item}}", True) if how == "at" else (_items(node), False)
@@ -255,16 +257,20 @@ def _calculate(query: ListQuery, items: str, single: bool, roles: Roles, draft: 
         )
         items, path = _items(unique), None
     elif query.fields:
-        raise CannotPlan(f"{', '.join(query.fields)!r} beside a calculation is not understood")
+        raise CannotPlan(
+            f"{', '.join(query.fields)!r} together with a calculation is not understood"
+        )
     if single:
         if operation != "count" or path is None:
-            raise CannotPlan(f"{str(roles.clause)!r} calculates, and there is a single object")
+            raise CannotPlan(
+                f"{str(roles.clause)!r} is a calculation, but the response is a single object"
+            )
         reference = f"{items[:-1]}{path[1:]}}}"
         counted = draft.python("count", snippets.LENGTH, {"data": reference})
         draft.set_topic(name_of([path.rpartition(".")[2]]), counted, DataForm.VALUE)
         return
     if operation == "count" and path is not None:
-        raise CannotPlan(f"{path!r} of several entries: say of which one, or its sum")
+        raise CannotPlan(f"{path!r} of several entries: say which one, or its sum")
     params = {"items": items, "operation": operation} | ({"field": path} if path else {})
     node = draft.node("calculate", "calculate", params)
     last = name_of([path.rpartition(".")[2]]) if path else ""

@@ -93,7 +93,7 @@ def apply(operation: Operation, draft: Draft) -> None:
     """Add the node that does it to the topic of the draft."""
     topic = draft.topic
     if topic is None:
-        raise CannotPlan(f"there is nothing yet to {operation.name}")
+        raise CannotPlan(f"there is nothing to {operation.name}")
     values = {name: draft.value(value) for name, value in operation.values.items()}
     inputs = {operation.data: topic.reference, **values}
     reference = draft.python(operation.name, operation.code, inputs)
@@ -242,7 +242,7 @@ def columns(tokens: list[TaskToken]) -> Operation:
     made = _columns(names)
     if made is None:
         said = " ".join(token.text for token in tokens)
-        raise CannotPlan(f"{said!r} is not clear as the name of a column")
+        raise CannotPlan(f"{said!r} is not a clear column name")
     if len(names) > 1:
         return made[0]
     return _table("column", snippets.EACH, name=made[0].values["names"][0])

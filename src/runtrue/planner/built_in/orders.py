@@ -110,7 +110,7 @@ class Orders(Conditions):
                     if path is None and alternative:
                         path, down = self._concept(alternative), not down
                     if path is None:
-                        self._unclear([phrase], "has no field to be found by")
+                        self._unclear([phrase], "has no field to search by")
                     self._refuse_other(phrase, path, n + length)
                     self._use(*range(n, n + length))
                     if self._at(n + length, "first") and not self._names_entries(n + length + 1):
@@ -133,7 +133,7 @@ class Orders(Conditions):
         if own is not None and own != path and not path.startswith(own):
             if own == self.table.label() or self.table.numbers(own):
                 return  # "the cheapest title" is that of the cheapest.
-            self._unclear([phrase, *words], "has no order that is known")
+            self._unclear([phrase, *words], "has no known order")
 
     def _extremum(self, n: int) -> None:
         """Read "the highest price", "with the most stars", "largest by area"."""
@@ -174,7 +174,7 @@ class Orders(Conditions):
             path, used = self._dated_field(n + 3) if following[1:] else (None, [])
             path = path or self._concept("date")
             if path is None:
-                self._unclear(self.words[n : n + 3], "fits no date")
+                self._unclear(self.words[n : n + 3], "matches no date field")
             self._use(n, n + 1, *used)
             self._order_one(path, down, n)
             return True
@@ -192,7 +192,7 @@ class Orders(Conditions):
 
     def _order_one(self, path: str, down: bool, n: int) -> None:
         if self.query.order is not None:
-            self._unclear([self.words[n]], "is a second order")
+            self._unclear([self.words[n]], "is a second sort order")
         self.query.order = Order(path, down)
         self.query.takes = [("at", 0)]
         if number := self._number_near(n):
@@ -266,7 +266,8 @@ class Orders(Conditions):
         newest_first = None not in dates and dates == sorted(dates, reverse=True) != dates[::-1]
         if newest_first and not following & ENTRIES:
             self._unclear(
-                [self.words[n]], "could be the latest or the end of the list, which is newest first"
+                [self.words[n]],
+                "could mean the latest, or the end of the list, which is newest first",
             )
 
     def _is_position(self, n: int) -> bool:

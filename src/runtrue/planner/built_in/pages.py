@@ -77,7 +77,7 @@ def follow(topic: Topic, words: list[TaskToken], draft: Draft) -> Topic:
     if not (draft.all_pages or said & _WHOLE):
         params["most"] = _MOST_UNASKED
         draft.notes.append(
-            f"the list goes on over pages; at most {_MOST_UNASKED} are read, and more are a "
+            f"the list has more pages; at most {_MOST_UNASKED} are read, and more are a "
             "failure: say 'all pages' for up to 50"
         )
     made = draft.node("pages", "pages", params)

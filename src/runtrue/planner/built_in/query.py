@@ -71,7 +71,7 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
         concept = {"where": "place", "when": "date"}[self.words[0]]
         path = self._concept(concept)
         if path is None:
-            self._unclear(self.words[:1], "fits no field")
+            self._unclear(self.words[:1], "matches no field")
         self._use(0)
         self._want([path.rpartition(".")[2].lower()], path)
         self._use(*(n for n, word in enumerate(self.words) if word in RELATING))
@@ -253,7 +253,7 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
         begins = not self.verb and self._field_ends == {1}
         between = self.words[1:n]
         if begins and between[:1] in (["me"], ["us"], ["him"], ["her"], ["them"]):
-            self._unclear(self.words[:2], "is nothing that can be done here")
+            self._unclear(self.words[:2], "is not something runtrue can do")
         if begins and between and set(between) <= {"each", "every", "all", "the", "these"}:
             self._unclear([self.words[0]], "is not clear: a field of each, or something to do")
 
@@ -337,7 +337,7 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
                 return None
             name = "_".join(words)
             chosen = self.table.chosen.get(name)
-            problem = f"{chosen} is not in the answer" if chosen else ""
+            problem = f"{chosen} is not in the response" if chosen else ""
             found.append(
                 Doubt(
                     node_id="answer",
@@ -388,10 +388,10 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
             and query.aggregate_path
             and not self.table.numbers(query.aggregate_path)
         ):
-            self._unclear([query.aggregate_path], "holds no numbers to calculate with")
+            self._unclear([query.aggregate_path], "has no numbers to calculate with")
         self._beside_fields()
         if query.group and (query.fields or query.takes or query.order):
-            self._unclear(list(query.fields) or ["the order"], "of groups is not planned")
+            self._unclear(list(query.fields) or ["the order"], "of groups is not supported")
         asks = self.words[:1] and self.words[0] in ("which", "who", "what")
         said = {held.path for held in query.conditions if held.operator == "=="}
         if asks and query.fields and set(query.fields.values()) <= said and self.table.label():

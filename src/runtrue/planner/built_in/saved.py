@@ -55,7 +55,7 @@ def call(clause: Clause, saved: tuple[SavedWorkflow, ...], draft: Draft) -> bool
     rest = [t for t in unused if t.word not in _PLAIN and t.text.lower() != workflow.name]
     if rest:
         words_left = " ".join(token.text for token in rest)
-        raise CannotPlan(f"{words_left!r} is nothing that the workflow {workflow.name!r} takes")
+        raise CannotPlan(f"{words_left!r} is not an input of the workflow {workflow.name!r} takes")
     mapping: dict[str, Any] = {
         name: draft.input(name, value, secret=is_secret(name)) for name, value in values.items()
     }

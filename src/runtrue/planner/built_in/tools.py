@@ -166,14 +166,14 @@ def _query(match: _Match, clause: Clause, draft: Draft) -> None:
 def _refusal(clause: Clause, near: list[_Match]) -> CannotPlan:
     if not near:
         asks = {"server", "mcp", "tool"} & {token.word for token in clause.tokens}
-        hint = "; `runtrue mcp list` shows the servers that there are" if asks else ""
+        hint = "; `runtrue mcp list` lists the servers" if asks else ""
         return CannotPlan(f"what to do for {str(clause)!r} is not clear{hint}")
     names = ", ".join(match.interface.type for match in near[:3])
     words = " ".join(near[0].unexplained)
-    unclear = f"{words!r} in {str(clause)!r} fits no tool"
+    unclear = f"{words!r} in {str(clause)!r} matches no tool"
     if not words:
         unclear = f"which tool {str(clause)!r} means is not clear"
-    return CannotPlan(f"{unclear}; the nearest are: {names}")
+    return CannotPlan(f"{unclear}; the closest are: {names}")
 
 
 def _named_servers(clause: Clause, components: tuple[Interface, ...]) -> set[str]:

@@ -78,7 +78,7 @@ def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Wan
         return None
     usual = all(_USUAL.fullmatch(word) for word in words)
     if not usual or set(words) & NO_NAME or len(words) > _MOST_WORDS:
-        raise CannotPlan(f"{said!r} is not clear as the name of something in a response")
+        raise CannotPlan(f"{said!r} is not a clear field name")
     if count and collection and len(words) == 1 and singular(words[0]) in nouns | _ENTRIES:
         return Want(name=alias or "count", path="$", count=True, whole=True)
     if each:

@@ -31,7 +31,7 @@ async def fix_workflow(
     """
     if request.rejected:
         # Asking again does not change what is found.
-        return NoFix(reason=f"the only repair cannot be used: {request.rejected[-1]}; {_MODEL}")
+        return NoFix(reason=f"the only fix cannot be used: {request.rejected[-1]}; {_MODEL}")
     draft = FixDraft(request, memory)
     corrections: list[Correction] = []
     unfixed: list[Finding] = []

@@ -262,7 +262,7 @@ def _leads(path: str, body: Any) -> bool:
 
 
 def _leads_nowhere(path: str | None) -> str:
-    return f"{path} is not in the answer" if path else ""
+    return f"{path} is not in the response" if path else ""
 
 
 def _opened(value: Any) -> Any:

@@ -132,15 +132,15 @@ def given_values(
         if value is None:
             continue
         if name not in inputs:
-            notes.append(f"a value for {name!r} was not taken: there is no such input")
+            notes.append(f"a value for {name!r} was ignored: there is no such input")
         elif not (_says(task, value) or _quotes(task, said.get(name, ""))):
-            notes.append(f"a value for {name!r} was not taken: the task does not say it")
+            notes.append(f"a value for {name!r} was ignored: the task does not say it")
         else:
             try:
                 given = {name: value}
                 taken |= prepare_inputs({name: inputs[name]}, given, stdin=None, from_text=True)
             except InputError as error:
-                notes.append(f"a value for {name!r} was not taken: {error}")
+                notes.append(f"a value for {name!r} was ignored: {error}")
     return taken, tuple(notes)
 
 

@@ -65,7 +65,7 @@ class EditTargets:
         for steps, edit in sorted(renamed, key=lambda pair: -len(pair[0])):
             _rename(fixed, steps, edit["at"], edit["name"])
         if fixed == self.workflow:
-            raise ImpossibleEdit("the edits leave the workflow as it was")
+            raise ImpossibleEdit("the edits change nothing")
         return fixed
 
     def _steps(self, label: str) -> Steps:
@@ -195,7 +195,7 @@ def _set(fixed: dict[str, Any], steps: Steps, label: str, edit: Mapping[str, Any
     try:
         _at(fixed, steps[:-1])[steps[-1]] = edit["value"]
     except (LookupError, TypeError):
-        raise ImpossibleEdit(f"{label!r} is gone, by another edit of what is around it") from None
+        raise ImpossibleEdit(f"{label!r} was removed by another edit") from None
 
 
 def _rename(fixed: dict[str, Any], steps: Steps, label: str, name: str) -> None:

@@ -61,7 +61,7 @@ class ModelWorkflowGenerator:
     ) -> seams.WorkflowChoice:
         """Choose the saved workflow that does the whole task, if one surely does."""
         if not saved:
-            return seams.WorkflowChoice(workflow=None, reason="nothing is saved")
+            return seams.WorkflowChoice(workflow=None, reason="no workflow is saved")
         listed = prompts.nearest(task, saved, _about_saved, _MOST_LISTED)
         try:
             answer = await self._ask(

@@ -27,7 +27,7 @@ class ClarificationNode(PlannerNode, Ask):
         doubts: tuple[Doubt, ...] = shared["doubts"]
         if not isinstance(answer, dict):
             fields = ", ".join(doubt.field for doubt in doubts)
-            shared["planner_error"] = f"you set no path for: {fields}"
+            shared["planner_error"] = f"no path was set for: {fields}"
             return "declined"
         shared["set_paths"] = {**shared.get("set_paths", {}), **answer}
         return "fix"

@@ -160,7 +160,7 @@ class WorkflowGeneratorNode(PlannerNode):
     ) -> tuple[str, ...]:
         before = request.workflow
         if not changes_between(before, after):
-            return ("the proposal leaves the workflow as it was",)
+            return ("the proposal changes nothing",)
         if any(not changes_between(failed, after) for failed in tried):
             return ("the proposal is a workflow that has already failed",)
         done = self.context.calls.done()

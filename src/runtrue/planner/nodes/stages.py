@@ -233,7 +233,7 @@ class ValidatorNode(PlannerNode):
             return "metadata_generation"
         shared["validation_errors"] = problems
         if attempts >= MOST_RETRIES:
-            shared["planner_error"] = "no valid workflow came of it: " + "; ".join(problems)
+            shared["planner_error"] = "it made no valid workflow: " + "; ".join(problems)
             return "failed"
         shared["generation_attempts"] = attempts + 1
         return "retry"

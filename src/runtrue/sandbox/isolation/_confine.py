@@ -71,7 +71,9 @@ def confine(spec: dict[str, Any], apart: bool) -> tuple[dict[str, str], list[str
             except OSError as error:
                 return f"{error.filename}: {error.strerror}"
         elif not spec["open_network"] and spec["filter_together"] is None:
-            raise OSError(0, "neither namespaces nor a filter for this machine", "network")
+            raise OSError(
+                0, "neither namespaces nor a system call filter for this machine", "network"
+            )
         elif spec["read_only"] and not spec["is_restored"]:
             # A right to a directory is one to all that is in it.
             raise OSError(
@@ -291,9 +293,9 @@ def _restrict(spec: dict[str, Any], apart: bool) -> list[str]:
     """Apply Landlock's rules to this process; return what they cannot do here."""
     version = _libc.syscall(ctypes.c_long(_CREATE_RULESET), None, ctypes.c_size_t(0), 1)
     if version < 1:
-        raise OSError(0, "this kernel has none, or it is switched off", "Landlock")
+        raise OSError(0, "this kernel has none, or it is disabled", "Landlock")
     if version < 3 and not apart:
-        raise OSError(0, "this kernel's does not keep files from being emptied", "Landlock")
+        raise OSError(0, "this kernel's version cannot keep files from being truncated", "Landlock")
     handled = _FIRST_RIGHTS
     for since, right in _LATER_RIGHTS.items():
         handled |= right if version >= since else 0

@@ -23,7 +23,8 @@ def main() -> None:
         listener = socket.create_server((_HOST, 0))
     except OSError as error:
         sys.stderr.write(
-            f"runtrue: there is no loopback to reach the allowed hosts by ({error.strerror})\n"
+            f"runtrue: there is no loopback interface to reach the allowed hosts "
+            f"({error.strerror})\n"
         )
     else:
         address = f"http://{_HOST}:{listener.getsockname()[1]}"
@@ -60,7 +61,9 @@ def tunnels(route: str) -> "list[tuple[socket.socket, bytes]]":
             found.append((listener, f"CONNECT {target} HTTP/1.1\r\n\r\n".encode()))
     if not found and error is not None:
         # Ports below 1024 are not given to everybody, and one may be named twice.
-        sys.stderr.write(f"runtrue: {route} is reached by the proxy alone ({error.strerror})\n")
+        sys.stderr.write(
+            f"runtrue: {route} can be reached only through the proxy ({error.strerror})\n"
+        )
     return found
 
 

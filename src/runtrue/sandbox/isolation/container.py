@@ -23,7 +23,7 @@ def probe(engine: str, image: str | None) -> str | None:
     if shutil.which(engine) is None:
         return f"there is no program `{engine}`"
     if not image:
-        return "no image is named ([isolation] image)"
+        return "no image is set ([isolation] image)"
     if not _succeeds(engine, "info"):
         return f"`{engine} info` fails: is the engine running, and may you use it?"
     if not _succeeds(engine, "image", "inspect", image):

@@ -259,7 +259,7 @@ def _try(level: str) -> tuple[str | None, StartReport]:
     if ended.returncode in expected:
         return None, report
     said = ended.stderr.decode(errors="replace").strip().splitlines()
-    reasons = {8: "a file cannot be written where it may be", 9: "a file outside can be read"}
+    reasons = {8: "an allowed file cannot be written", 9: "a file outside can be read"}
     reason = reasons.get(ended.returncode, f"a command ended with {ended.returncode}")
     return ": ".join([reason, *said[-1:]]), report
 

@@ -65,7 +65,7 @@ def weaknesses(level: Level) -> tuple[str, ...]:
         return ()
     return (
         "this bubblewrap follows links while it sets up (CVE-2026-87766), so runtrue mounts "
-        "nothing by way of a directory that a command can replace; update it to 0.12.0",
+        "nothing through a directory that a command can replace; update it to 0.12.0",
     )
 
 
@@ -85,7 +85,7 @@ def choose(config: IsolationConfig, asked: str | None = None) -> Level:
             )
         reason = unavailable(level, config.image)
         if reason is not None:
-            raise IsolationError(f"the isolation {level} cannot be had here: {reason}")
+            raise IsolationError(f"the isolation {level} is not available here: {reason}")
         return level
     reasons = []
     for level in _AUTOMATIC:

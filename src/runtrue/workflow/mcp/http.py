@@ -144,7 +144,7 @@ class _Client(httpx2.AsyncClient):
             return _answer(request, 502, HttpFailure(broke_off=True), text=str(error))
         asked = _id_of(request.content)
         if answered is not None and asked is not None and str(answered) != str(asked):
-            violation = f"answered a request that was not made: its id is {answered!r}"
+            violation = f"answered a request that was never made: its id is {answered!r}"
             self._connection.violation = violation
             return _answer(request, 502, HttpFailure(broke_off=True), text=violation)
         return response
@@ -165,7 +165,7 @@ class _Watched(httpx2.AsyncByteStream):
                 size += len(chunk)
                 if size > self._most:
                     self._connection.violation = too_large(self._most)
-                    raise httpx2.ReadError("too much was sent")
+                    raise httpx2.ReadError("the response is too large")
                 yield chunk
         except httpx2.TransportError:
             self._connection.broken += 1

@@ -65,7 +65,7 @@ def result_of(
     if isinstance(answer, ToolRefusal) or answer.is_error:
         raise _failure(tool, arguments, answer, [])
     if tool.output_schema is not None:
-        wrong = [Mismatch((), "there is no structured content")]
+        wrong = [Mismatch((), "it has no structured content")]
         if answer.has_structured:
             wrong = mismatches(tool.output_schema, answer.structured)
         if wrong:
@@ -129,9 +129,9 @@ def _sentence(
     if category == "argument_mismatch":
         strange = f"; it does not know {', '.join(map(repr, unknown))}" if unknown else ""
         takes = ", ".join(tool.arguments) or "nothing"
-        return f"{who} was given wrong arguments: {what or said}{strange}; it takes: {takes}"
+        return f"{who} got wrong arguments: {what or said}{strange}; it takes: {takes}"
     if category == "output_mismatch":
-        return f"{who} did not give what it declares ({what}); output: {said}"
+        return f"{who} did not return what it declares ({what}); output: {said}"
     if isinstance(answer, ToolRefusal):
         return f"{who} answered with error {answer.code}: {said}"
     return f"{who} failed: {said}"

@@ -220,7 +220,7 @@ class ServerSession:
         if self._over.is_set():
             await asyncio.wait([self.task], timeout=_DEATH_SECONDS)
         end = self._connection.end
-        what = f"{end} during a call of tool {tool.name!r}, which may have had its effect"
+        what = f"{end} during a call of tool {tool.name!r}, which may have taken effect"
         return self._error_of("server_died", what + self._quoted(), tool, transient=True)
 
     def _failure(self, error: Exception, tool: ToolInfo | None = None) -> ToolError:
@@ -244,7 +244,7 @@ class ServerSession:
             what = f"answered with error {error.code}: {shorten(error.message)}"
             return self._error_of("protocol", what, tool, code=error.code)
         if isinstance(error, ValidationError | RuntimeError):
-            what = f"does not keep to the protocol: {shorten(str(error))}"
+            what = f"breaks the protocol: {shorten(str(error))}"
             return self._error_of("protocol", what, tool)
         file = f": {error.filename}" if isinstance(error, OSError) and error.filename else ""
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -185,7 +185,7 @@ class StdioConnection:
         except ValueError:
             # What was meant as an answer would be waited for until the time is up.
             if line.lstrip()[:1] == b"{" and b'"jsonrpc"' in line:
-                return self._give_up("sent what is not a message of JSON-RPC", to_us)
+                return self._give_up("sent something that is not a JSON-RPC message", to_us)
             return self._keep(line + b"\n")
         if isinstance(message, JSONRPCError) and message.id is None:
             said = shorten(message.error.message)
@@ -193,7 +193,7 @@ class StdioConnection:
         if isinstance(message, JSONRPCResponse | JSONRPCError) and (
             str(message.id) not in self._requests
         ):
-            what = f"answered a request that was not made: its id is {message.id!r}"
+            what = f"answered a request that was never made: its id is {message.id!r}"
             return self._give_up(what, to_us)
         await to_us.send(SessionMessage(message))
         return None

@@ -110,7 +110,7 @@ def _text(text: str, path: tuple[object, ...]) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Flaw(path, "holds half of a surrogate pair, which is not text") from None
+        raise Flaw(path, "contains half of a surrogate pair, which is not valid text") from None
     return str.__str__(text)
 
 

@@ -80,7 +80,7 @@ class ApiNode(WorkflowNode[HttpParams]):
             name: Output(describe_type(_target(one, result or {})), _about(one))
             for name, one in fields.items()
         }
-        outputs["result"] = Output(_drawn(result), "The whole answer; its fields are outputs, too.")
+        outputs["result"] = Output(_drawn(result), "The whole answer; its fields are outputs too.")
         outputs["status_code"] = Output("integer", "The status, such as 200.")
         outputs["response_headers"] = Output("object", "The headers, by names in lower case.")
         outputs["error"] = Output("string", "Why the call failed.")

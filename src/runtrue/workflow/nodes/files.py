@@ -89,13 +89,13 @@ class WriteFile:
 
     file_path: FilePath
     content: Annotated[
-        Any, Meta(description="Text, written as it is; anything else, null too, is written as JSON")
+        Any, Meta(description="Text is written as it is; anything else, including null, as JSON")
     ]
     encoding: Encoding = "utf-8"
-    append: Annotated[bool, Meta(description="Add to the file instead of replacing it")] = False
-    base64: Annotated[
-        bool, Meta(description="Write the bytes that the content is the base64 of")
-    ] = False
+    append: Annotated[bool, Meta(description="Append to the file instead of replacing it")] = False
+    base64: Annotated[bool, Meta(description="Treat the content as base64 and write its bytes")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +323,7 @@ def _require_own(found: os.stat_result, path: PermittedPath) -> None:
     _require_regular(found.st_mode, path.named)
     if found.st_nlink > 1 and not path.may_have_names:
         raise _failed(
-            f"{path.named} has other names (hard links), and may be a file outside of the working "
+            f"{path.named} has other names (hard links), and may be a file outside the working "
             "directory; name it in the task or an input to allow it",
             "refused_file",
             path.named,

@@ -74,11 +74,13 @@ class HttpOutputs:
     response_headers: Annotated[
         dict[str, str], Meta(description="The headers, by their names in lower case.")
     ]
-    response_time: Annotated[float, Meta(description="The seconds until all of it was there.")]
+    response_time: Annotated[
+        float, Meta(description="The seconds until the whole response had arrived.")
+    ]
     extracted: Annotated[
-        dict[str, Any] | None, Meta(description="What was asked for with extract, by name.")
+        dict[str, Any] | None, Meta(description="The values picked by extract, by name.")
     ] = None
-    error: Annotated[str | None, Meta(description="What failed, only if something did.")] = None
+    error: Annotated[str | None, Meta(description="What failed, if something did.")] = None
 
 
 class HttpNode(WorkflowNode[HttpParams]):

@@ -167,7 +167,7 @@ class _Redirects:
         """Remove what must not go along with the next request. Raises NodeFailed."""
         self._count += 1
         if self._count > MOST_REDIRECTS:
-            raise self._refused(following, f"those are more than {MOST_REDIRECTS} redirects")
+            raise self._refused(following, f"that is more than {MOST_REDIRECTS} redirects")
         problem = url_problem(str(following.url))
         if problem:
             raise self._refused(following, problem)
@@ -177,9 +177,7 @@ class _Redirects:
             for name in set(following.headers) - _FOR_ANYONE:
                 del following.headers[name]
             if self._bounds.stays and following.method not in SAFE:
-                raise self._refused(
-                    following, "the task does not say to send it there", Fault.HUMAN
-                )
+                raise self._refused(following, "the task does not name that address", Fault.HUMAN)
             self._check_body(following)
         if self._cookie is not None:
             following.headers["cookie"] = self._cookie
@@ -189,7 +187,7 @@ class _Redirects:
     def _check_body(self, following: httpx2.Request) -> None:
         content = self._request.content
         if content and "content-length" in following.headers and self._bounds.holds_secret(content):
-            raise self._refused(following, "its body has a secret in it, which is not sent there")
+            raise self._refused(following, "its body contains a secret, which is not sent there")
 
     def _refused(
         self, following: httpx2.Request, why: str, fault: Fault = Fault.ENVIRONMENT

@@ -29,23 +29,23 @@ def failure_of(error: httpx2.RequestError | httpx2.InvalidURL) -> ExchangeFailur
             again = cause.errno == socket.EAI_AGAIN
             return ExchangeFailure("dns", "its host name could not be resolved", transient=again)
         if isinstance(cause, ssl.SSLError):
-            return ExchangeFailure("tls", f"no secure connection, {_tls_reason(cause)}")
+            return ExchangeFailure("tls", f"no secure connection: {_tls_reason(cause)}")
     match error:
         case httpx2.TimeoutException():
             return ExchangeFailure("timeout", "connecting took too long", transient=True)
         case httpx2.ProxyError():
-            return ExchangeFailure("proxy", "the proxy did not let it through")
+            return ExchangeFailure("proxy", "the proxy refused it")
         case httpx2.DecodingError():
             return ExchangeFailure("protocol", "the body is not encoded as its headers say")
         case httpx2.InvalidURL() | httpx2.RemoteProtocolError() if not causes:
             return ExchangeFailure("redirect", "it was redirected to something that is not a URL")
         case httpx2.RemoteProtocolError() if any(isinstance(c, h11.ProtocolError) for c in causes):
             return ExchangeFailure(
-                "protocol", "the answer is not HTTP, or not all of it", transient=True
+                "protocol", "the response is not HTTP, or incomplete", transient=True
             )
         case httpx2.RemoteProtocolError():
             return ExchangeFailure(
-                "connection", "the connection was closed unanswered", transient=True
+                "connection", "the connection was closed without a response", transient=True
             )
         case _:
             return ExchangeFailure("connection", _system_reason(causes), transient=True)

@@ -84,10 +84,10 @@ class HttpParams:
         ),
     ] = None
     json: Annotated[
-        Any | UnsetType, Meta(description="Any value, sent as JSON; not together with body.")
+        Any | UnsetType, Meta(description="Any value, sent as JSON; cannot be combined with body.")
     ] = UNSET
     timeout: Annotated[
-        float, Meta(gt=0, description="Seconds for all of it, with redirects and retries.")
+        float, Meta(gt=0, description="Time limit in seconds, including redirects and retries.")
     ] = 30.0
     auth_token: Annotated[str | None, Meta(description="A bearer token.")] = None
     api_key: Annotated[str | None, Meta(description="A key, sent in api_key_header.")] = None
@@ -169,9 +169,9 @@ def conflicts(given: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield params that exclude an earlier one, with a sentence."""
     ways = [name for name in ("auth_token", "api_key", "auth") if name in given]
     for name in ways[1:]:
-        yield name, f"{ways[0]} and {name} exclude one another: a request has one authentication"
+        yield name, f"{ways[0]} and {name} cannot be combined: a request has one authentication"
     if "body" in given and "json" in given:
-        yield "json", "body and json exclude one another: a request has one body"
+        yield "json", "body and json cannot be combined: a request has one body"
 
 
 def auth_problem(auth: Mapping[str, Any]) -> str | None:

@@ -127,7 +127,7 @@ class _Headers:
     def authenticate(self, name: str, value: str) -> None:
         if name in self:
             raise RuntimeValidationError(
-                f"the header {name!r} is given twice: among the headers and by the authentication",
+                f"the header {name!r} is given twice: in the headers and by the authentication",
                 category="bad_param",
                 attempted=(name,),
             )

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from runtrue.workflow.context import Context
 
 Items = Annotated[
-    Any, Meta(description="A list; of an object, its values; text that holds either, too")
+    Any,
+    Meta(description="A list, or an object, whose values are used; or text with either as JSON"),
 ]
 Field = Annotated[str, Meta(description="Path of the field within each entry, such as `price`")]
 OptionalField = Annotated[
-    str | None, Meta(description="Path of a field within each entry; left out, the entry itself")
+    str | None, Meta(description="Path of a field within each entry; without it, the entry itself")
 ]
 
 Calculation = Literal["count", "sum", "min", "max", "average"]
@@ -88,7 +89,7 @@ class FilterParams:
         Operator,
         Meta(description="Texts are compared without regard to case, except by == and !="),
     ] = "=="
-    value: Annotated[Any, Meta(description="What the field is compared with")] = None
+    value: Annotated[Any, Meta(description="The value to compare the field with")] = None
 
 
 class FilterNode(ListNode[FilterParams]):
@@ -173,11 +174,11 @@ class TakeParams:
 
     items: Items
     first: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="So many from the beginning")
+        Annotated[int, Meta(ge=0)] | None, Meta(description="How many from the start")
     ] = None
-    last: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="So many from the end")] = (
-        None
-    )
+    last: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="How many from the end")
+    ] = None
     at: Annotated[int | None, Meta(description="The one at an index; -1 is the last")] = None
 
 
@@ -247,7 +248,7 @@ class GroupParams:
     items: Items
     by: Field
     operation: Annotated[
-        Calculation | None, Meta(description="What to calculate of each group, as its `value`")
+        Calculation | None, Meta(description="What to calculate for each group, as its `value`")
     ] = None
     field: OptionalField = None
 
@@ -335,7 +336,7 @@ class JoinParams:
 
     items: Items
     field: OptionalField = None
-    separator: Annotated[str, Meta(description="What is put between two entries")] = ", "
+    separator: Annotated[str, Meta(description="The text between two entries")] = ", "
 
 
 @dataclass(frozen=True, slots=True)

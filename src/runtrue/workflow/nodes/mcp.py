@@ -44,7 +44,7 @@ class McpNode(WorkflowNode[dict[str, Any]]):
     def interface(self) -> Interface:
         """The params and outputs, as the server declares them."""
         tool = self._tool
-        outputs = {"result": Output("any", "What the tool gave; its fields are outputs, too.")}
+        outputs = {"result": Output("any", "What the tool gave; its fields are outputs too.")}
         schema = tool.result_schema if _is_schema(tool.result_schema) else None
         for name, field in (schema or {}).get("properties", {}).items():
             known = field if isinstance(field, dict) else {}

@@ -47,9 +47,9 @@ class PythonParams:
         ),
     ]
     inputs: Annotated[
-        dict[str, Any], Meta(description="The values that the code finds under these names")
+        dict[str, Any], Meta(description="Values that the code can use under these names")
     ] = field(default_factory=dict)
-    timeout: Annotated[float, Meta(description="Seconds that it may take", gt=0, le=86_400)] = 30
+    timeout: Annotated[float, Meta(description="Time limit in seconds", gt=0, le=86_400)] = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PythonOutputs:
     """The result of the code, and its output."""
 
     result: Annotated[Any, Meta(description="What the code returned; null when that is nothing")]
-    stdout: Annotated[str, Meta(description="What the code printed, up to 64 KB of it")]
+    stdout: Annotated[str, Meta(description="What the code printed, up to 64 KB")]
     error: Annotated[str, Meta(description="What went wrong, when it failed")]
 
 
@@ -190,7 +190,7 @@ def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
         message = f"the code {ended.exceeded.message}"
         raise failure(message, RESOURCE_LIMIT, printed, data=ended.exceeded.data)
     if ended.timed_out:
-        raise failure(f"the code did not end within {timeout:g} seconds", "timeout", printed)
+        raise failure(f"the code did not finish within {timeout:g} seconds", "timeout", printed)
     if len(answered) > LARGEST_ANSWER:
         message = f"the result is larger than {LARGEST_ANSWER // 1024**2} MB"
         raise failure(message, "output_limit", printed)
@@ -221,7 +221,7 @@ def _unanswered(ended: process.Ended) -> NodeFailed:
         return failure(message, "exit", printed, sample=sample, data=data)
     # Out of memory, as a rule, when nobody says why.
     fault = Fault.ENVIRONMENT if -code == signal.SIGKILL else Fault.CANDIDATE
-    message = f"the process of the code was killed by {process.signal_name(-code)}"
+    message = f"the process running the code was killed by {process.signal_name(-code)}"
     return failure(message, "killed", printed, fault=fault, sample=sample, data=data)
 
 

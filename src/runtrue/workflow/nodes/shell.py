@@ -69,8 +69,8 @@ class ShellParams:
     env: Annotated[
         dict[str, str | bool | int | float], Meta(description="Further environment variables")
     ] = field(default_factory=dict)
-    timeout: Annotated[float, Meta(description="Seconds that it may take", gt=0, le=86_400)] = 30
-    ignore_errors: Annotated[bool, Meta(description="Continue whatever its exit code is")] = False
+    timeout: Annotated[float, Meta(description="Time limit in seconds", gt=0, le=86_400)] = 30
+    ignore_errors: Annotated[bool, Meta(description="Continue whatever the exit code is")] = False
     max_bytes: Annotated[
         int, Meta(gt=0, description="The largest output to accept, of stdout and of stderr")
     ] = LARGEST_OUTPUT
@@ -85,9 +85,11 @@ class ShellParams:
 class ShellOutputs:
     """The output of a command, and how it ended."""
 
-    stdout: Annotated[str, Meta(description="What it printed; in base64 if that is not UTF-8 text")]
+    stdout: Annotated[
+        str, Meta(description="What it printed on stdout; in base64 if that is not UTF-8 text")
+    ]
     stderr: Annotated[
-        str, Meta(description="What it printed as errors; in base64 if that is not UTF-8 text")
+        str, Meta(description="What it printed on stderr; in base64 if that is not UTF-8 text")
     ]
     exit_code: Annotated[
         int | None, Meta(description="0 is success, negative a signal, null a time-out")
@@ -351,7 +353,7 @@ def _result(ended: process.Ended, params: ShellParams) -> Result:
         message = f"the command {ended.exceeded.message}"
         raise failure(message, RESOURCE_LIMIT, outputs, data=ended.exceeded.data)
     if code is None:
-        message = f"did not end within {params.timeout:g} seconds"
+        message = f"did not finish within {params.timeout:g} seconds"
         raise _failed(message, "timeout", Fault.ENVIRONMENT, outputs)
     if cut:
         message = (

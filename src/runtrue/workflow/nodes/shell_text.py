@@ -318,7 +318,7 @@ class _ShellReader(Generic[Ref]):
             self._open(_In.ANSI, 2, "'")
         elif text.startswith(f"${_MARK}", at):
             self._copy(1)
-            self._refuse("a $ is right before it; leave it out, or write \\$ for it")
+            self._refuse("there is a $ right before it; remove it, or write \\$ for it")
         else:
             self._copy(2 if text.startswith("$$", at) else 1)
 
@@ -338,7 +338,7 @@ class _ShellReader(Generic[Ref]):
     def _escape(self) -> None:
         if self._text.startswith(f"\\{_MARK}", self._at):
             self._copy(1)
-            self._refuse("a backslash is right before it; leave it out, or write $${ for ${")
+            self._refuse("there is a backslash right before it; remove it, or write $${ for ${")
         else:
             self._copy(2)
 
