@@ -26,6 +26,7 @@ LEVELS: list[tuple[str, ...]] = [
         "redaction",
         "addresses",
         "encoding",
+        "typed_data",
         "settings_file",
         "atomic_file",
         "plugins",

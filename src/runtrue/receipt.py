@@ -25,6 +25,7 @@ from runtrue.errors import UsageError
 from runtrue.home import Home
 from runtrue.loop import JudgedBy, Mode, Verdict
 from runtrue.sandbox import GitSandbox, IsolationRecord, UsersTree
+from runtrue.typed_data import convert
 
 _STATEMENT = "https://in-toto.io/Statement/v1"
 _PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
@@ -159,7 +160,7 @@ def _from_statement(statement: Any, file: Path) -> Receipt:
     try:
         if (statement["_type"], statement["predicateType"]) != (_STATEMENT, _PREDICATE):
             raise UsageError(f"{file} is not a receipt: it is a statement about something else")
-        receipt = msgspec.convert(statement["predicate"][_OURS], Receipt)
+        receipt = convert(statement["predicate"][_OURS], Receipt)
         subject = statement["subject"][0]["digest"]["gitTree"]
     except (KeyError, IndexError, TypeError, msgspec.ValidationError) as error:
         raise UsageError(f"{file} is not a receipt of runtrue: {error}") from error

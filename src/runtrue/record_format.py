@@ -10,6 +10,7 @@ import msgspec
 
 from runtrue.errors import FlowChanged
 from runtrue.flow import Outcome, Run, RunRow
+from runtrue.typed_data import convert
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ def recorded_request(run: RunRow, form: type[T]) -> T:
     """Return what a run was asked to do. Raises FlowChanged for one of another version."""
     try:
         if OLDEST_FORMAT <= _format_of(run) <= RECORD_FORMAT:
-            return msgspec.convert(run.input, form)
+            return convert(run.input, form)
     except msgspec.ValidationError:
         pass
     raise _refusal(run)

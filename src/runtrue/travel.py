@@ -32,6 +32,7 @@ from runtrue.sandbox import (
     remove,
 )
 from runtrue.scale import FileTable, large_files
+from runtrue.typed_data import convert, decode_json
 
 T = TypeVar("T")
 #: Makes the sandbox of a run; none for a run without one.
@@ -74,7 +75,7 @@ class RunFiles:
     @cached_property
     def _sent(self) -> _Sent | None:
         digest = self._names.get(_PROJECT)
-        return msgspec.json.decode(self._table.get(digest), type=_Sent) if digest else None
+        return decode_json(self._table.get(digest), _Sent) if digest else None
 
     # -- sending ----------------------------------------------------------------------------
 
@@ -210,7 +211,7 @@ class RunFiles:
                         return f"{place}{value[found.end() :]}"
             return value
 
-        return msgspec.convert(moved(msgspec.to_builtins(report)), type(report))
+        return convert(moved(msgspec.to_builtins(report)), type(report))
 
     # -- the end ----------------------------------------------------------------------------
 

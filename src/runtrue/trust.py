@@ -20,6 +20,7 @@ import msgspec
 
 from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.errors import HostError
+from runtrue.typed_data import decode_json
 
 _FILE = "trust.json"
 #: Agreements to earlier contents of a file that still count, as after a change of branch.
@@ -119,7 +120,7 @@ class Agreements:
         if not self._file.is_absolute() or why_not_own(self._file) is not None:
             return []
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=_Record).agreements
+            return decode_json(self._file.read_bytes(), _Record).agreements
         except (OSError, msgspec.MsgspecError):
             return []
 

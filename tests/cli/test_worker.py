@@ -81,7 +81,7 @@ def test_a_workflow_is_queued_here_and_run_there(
     assert (queued.json["status"], queued.json["queue"]) == ("queued", "night")
     idle = user.runtrue("worker", "status")
     assert idle.code == 1
-    assert "queue night: 1 waiting, 0 running" in idle.out
+    assert "queue night: 1 waiting (the longest for " in idle.out
     assert "start `runtrue worker --queue night`" in idle.err
     with working(other, "--queue", "night", "--concurrency", "2"):
         followed = user.runtrue("runs", "resume", queued.json["run_id"], "--wait", "--json")

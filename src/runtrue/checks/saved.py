@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import msgspec
 
+from runtrue.typed_data import decode_json
+
 T = TypeVar("T")
 
 
@@ -35,6 +37,6 @@ class SavedValue(Generic[T]):
     def load(self, scratch: Path, check: str) -> T | None:
         """Return a check's value; None if there is none that can be read."""
         try:
-            return msgspec.json.decode(self.file(scratch, check).read_bytes(), type=self.type)
+            return decode_json(self.file(scratch, check).read_bytes(), self.type)
         except (OSError, msgspec.MsgspecError):
             return None

@@ -30,6 +30,7 @@ from runtrue.code import (
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, Location
 from runtrue.home import Home
+from runtrue.typed_data import convert
 
 Timed = tuple[float, Facts]
 
@@ -114,7 +115,7 @@ def load_facts(
     for row in rows:
         if row.kind in list(Kind) and row.value is not None:
             try:
-                one = msgspec.convert(row.value, Facts)
+                one = convert(row.value, Facts)
             except msgspec.ValidationError:  # written by another version
                 continue
             facts.setdefault(row.kind, []).append((row.ended_at, one))

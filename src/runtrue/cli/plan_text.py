@@ -9,8 +9,6 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from runtrue.cli.console import Styled, echo
 from runtrue.cli.repair import (
     WHY,
@@ -35,6 +33,7 @@ from runtrue.plan import (
     Wanted,
     wanted_by,
 )
+from runtrue.typed_data import convert
 
 _COLOURS = {"applied": "green", "complete": "green", "failed": "red", "cancelled": "red"}
 _MARKS = {
@@ -265,7 +264,7 @@ def print_asked(report: PlanReport) -> None:
         echo("  question: is this strategy right?")
     elif question.get("approve") == "revision":
         echo(f"  question: may this replace step {question['before']['id']}?")
-        for depth, step in _steps(msgspec.convert(question["steps"], list[Step])):
+        for depth, step in _steps(convert(question["steps"], list[Step])):
             echo(f"    {'  ' * depth}{_step(step)}")
     elif question.get("approve") == "edits":
         what = question["more"] or f"{', '.join(question['outside'])}, not allowed by the strategy"

@@ -9,6 +9,7 @@ import msgspec
 
 from runtrue.errors import UsageError
 from runtrue.flow import Journal, RunRow
+from runtrue.typed_data import decode_json
 from runtrue.workflow import given_outcome, skipped_outcome
 
 
@@ -50,6 +51,6 @@ class CutOffChoice:
         if self.result is None:
             return {}
         try:
-            return msgspec.json.decode(self.result, type=dict[str, Any])
+            return decode_json(self.result, dict[str, Any])
         except (msgspec.MsgspecError, RecursionError) as error:
             raise UsageError(f"--result must be a JSON object of outputs: {error}") from error

@@ -23,6 +23,7 @@ from runtrue.errors import RuntrueError, UsageError
 from runtrue.flow import Journal
 from runtrue.home import Home
 from runtrue.sandbox import repository_of
+from runtrue.typed_data import decode_json
 
 #: Exit codes: the agent works on with what is on stderr, or the person is shown it.
 _HOLD, _COMPLAIN = 2, 1
@@ -146,7 +147,7 @@ def _obstruct(host: AgentHost, error: Obstructed, home: Home, project: Path, sto
     earlier: list[str] = []
     if stop.again:
         with suppress(OSError, msgspec.DecodeError):
-            earlier = msgspec.json.decode(file.read_bytes(), type=list[str])
+            earlier = decode_json(file.read_bytes(), list[str])
     sentence = str(error)
     is_known = lets_go(frozenset({sentence}), [frozenset({one}) for one in earlier])
     try:
@@ -164,7 +165,7 @@ def _obstruct(host: AgentHost, error: Obstructed, home: Home, project: Path, sto
 
 def _read(host: AgentHost) -> StopEvent:
     try:
-        return msgspec.json.decode(sys.stdin.buffer.read(), type=StopEvent)
+        return decode_json(sys.stdin.buffer.read(), StopEvent)
     except msgspec.DecodeError as error:
         raise UsageError(
             f"{host.title}'s JSON for a stop hook was expected on stdin: {error}"

@@ -21,6 +21,7 @@ from runtrue.errors import ConfigError, UsageError
 from runtrue.loop import PROFILES, Requirements
 from runtrue.settings_file import subtable
 from runtrue.trust import Agreements, TrustRequest, why_not_own
+from runtrue.typed_data import convert
 
 #: The variable that says how long to search, over the configuration.
 SEARCH_SECONDS = "RUNTRUE_SEARCH_SECONDS"
@@ -141,7 +142,7 @@ def _with_search_time(config: Config, said: str | None) -> Config:
     if not said:
         return config
     try:
-        search = msgspec.convert(
+        search = convert(
             {**msgspec.to_builtins(config.fixers.search), "seconds": float(said)}, SearchConfig
         )
     except (ValueError, msgspec.ValidationError):

@@ -16,6 +16,7 @@ import msgspec
 from runtrue.documents.document import Source
 from runtrue.documents.plain import Pointer
 from runtrue.documents.words import lower_first, suggestion, unknown_key
+from runtrue.typed_data import convert
 
 #: A value, and what is wrong with it.
 KeyProblem: TypeAlias = tuple[Pointer, str]
@@ -81,7 +82,7 @@ def _check_members(data: Any, hint: Any, at: Pointer, source: Source) -> None:
 
 def _convert(data: Any, model: type[_T], at: Pointer, source: Source) -> _T:
     try:
-        return msgspec.convert(data, model)
+        return convert(data, model)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
         parts = re.findall(r"[\w-]+", path)

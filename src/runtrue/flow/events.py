@@ -13,6 +13,8 @@ from typing import Any, ClassVar, dataclass_transform
 
 import msgspec
 
+from runtrue.typed_data import convert
+
 _KNOWN: dict[str, type[Event]] = {}
 
 
@@ -119,7 +121,7 @@ def read_event(kind: str, origin: str, recorded: str) -> Event:
     """Return a recorded event, as an `UnknownEvent` where this version cannot read it."""
     data = msgspec.json.decode(recorded)
     try:
-        return msgspec.convert({**data, "origin": origin}, _KNOWN[kind], str_keys=True)
+        return convert({**data, "origin": origin}, _KNOWN[kind], str_keys=True)
     except (KeyError, msgspec.ValidationError):
         return UnknownEvent(origin=origin, unknown=kind, data=data)
 

@@ -10,6 +10,7 @@ import msgspec
 
 from runtrue.errors import FlowChanged
 from runtrue.flow.owner import Owner
+from runtrue.typed_data import convert, decode_json
 
 T = TypeVar("T")
 
@@ -69,7 +70,7 @@ class RunRow:
     def result_as(self, report: type[T]) -> T:
         """Return the result as a dataclass; fields that an older version lacks get defaults."""
         try:
-            return msgspec.convert(self.result, report)
+            return convert(self.result, report)
         except msgspec.ValidationError as error:
             raise FlowChanged(
                 f"run {self.id} ended under another version of runtrue, whose report this one "
@@ -151,7 +152,7 @@ def run_row(row: tuple[Any, ...]) -> RunRow:
 
 def read_owner(text: str) -> Owner:
     """Return the owner of a run, as its column holds it."""
-    return msgspec.json.decode(text, type=Owner)
+    return decode_json(text, Owner)
 
 
 def to_json(value: Any) -> str:

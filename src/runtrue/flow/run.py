@@ -41,6 +41,7 @@ from runtrue.flow.events import (
 from runtrue.flow.journal import Journal
 from runtrue.flow.parts import PartRecorder, Parts, current_parts, interrupted, recorded_effect
 from runtrue.flow.rows import Claim, StepRow
+from runtrue.typed_data import json_decoder
 
 T = TypeVar("T")
 #: Does the work of one step.
@@ -207,7 +208,7 @@ def decoder(work: Callable[..., Any], name: str) -> Decode:
 
 @cache
 def _decoder(function: Callable[..., Any]) -> Decode:
-    return msgspec.json.Decoder(get_type_hints(function).get("return", Any)).decode
+    return json_decoder(get_type_hints(function).get("return", Any))
 
 
 def _plain(work: Callable[..., Any]) -> Callable[..., Any]:

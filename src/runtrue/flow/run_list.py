@@ -15,6 +15,7 @@ from runtrue.flow.events import Event, read_event
 from runtrue.flow.owner import Owner
 from runtrue.flow.rows import RunState, read_owner
 from runtrue.flow.run_table import RunTable
+from runtrue.typed_data import json_decoder
 
 _COLUMNS = "id, kind, title, state, owner, input, error, created_at, ended_at, result IS NOT NULL"
 
@@ -26,7 +27,7 @@ class _Input(msgspec.Struct):
     directory: str | None = None
 
 
-_decode_input = msgspec.json.Decoder(_Input).decode
+_decode_input = json_decoder(_Input)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ import msgspec
 
 from runtrue.checks import relative
 from runtrue.loop import Workplace
+from runtrue.typed_data import convert
 
 #: The severities of issues, the worst last.
 RANKS: dict[str, int] = {"undefined": 0, "low": 1, "medium": 2, "high": 3}
@@ -123,11 +124,11 @@ def read_report(text: str, workplace: Workplace) -> tuple[list[Issue], str | Non
     """
     data = msgspec.json.decode(text)
     if isinstance(data, dict) and "runs" in data:
-        sarif = msgspec.convert(data, _Sarif)
+        sarif = convert(data, _Sarif)
         failed = any(not i.execution_successful for run in sarif.runs for i in run.invocations)
         issues = [issue for run in sarif.runs for issue in _of_sarif(run, workplace)]
         return issues, "it reports a failure" if failed else None
-    bandit = msgspec.convert(data, _Bandit)
+    bandit = convert(data, _Bandit)
     trouble = "; ".join(f"{error.filename}: {error.reason}" for error in bandit.errors)
     return [_of_bandit(result, workplace) for result in bandit.results], trouble or None
 

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
-
 from runtrue.code import CodeReport
 from runtrue.foreign_text import visible
 from runtrue.loop import Why, is_yes
 from runtrue.plan import PlanReport
 from runtrue.planner import TaskReport
+from runtrue.typed_data import convert
 
 #: More of a diff than this is not read in a dialogue; the whole of it is a resource.
 _MOST_OF_A_DIFF = 6_000
@@ -58,7 +57,7 @@ def question_in(document: dict[str, Any]) -> PersonQuestion | None:
     kind = _REPORTS.get(document.get("kind", ""))
     if kind is None or document.get("status") != "waiting":
         return None
-    report = msgspec.convert(document, kind)
+    report = convert(document, kind)
     lines = list(_lines(report))
     answers = _answers(report)
     approves = bool(answers) or isinstance(report, PlanReport | TaskReport)

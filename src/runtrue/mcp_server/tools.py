@@ -16,6 +16,7 @@ from msgspec import Meta
 from runtrue.errors import UsageError
 from runtrue.foreign_text import visible_name
 from runtrue.mcp_server.service import Service
+from runtrue.typed_data import convert
 
 _Path = Annotated[
     str, Meta(description="The project's directory, seen from the server's root. Default: the root")
@@ -267,7 +268,7 @@ def read_input(tool: type[ToolInput], arguments: Mapping[str, Any]) -> ToolInput
             hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(known)}"
             raise UsageError(f"{tool.name} takes no {visible_name(name)!r}; {hint}")
     try:
-        given: ToolInput = msgspec.convert(dict(arguments), tool)
+        given: ToolInput = convert(dict(arguments), tool)
     except msgspec.ValidationError as error:
         raise UsageError(f"{tool.name}: {visible_name(str(error))}") from error
     return given

@@ -20,6 +20,7 @@ from runtrue.atomic_file import write_atomically
 from runtrue.loop import Analysis
 from runtrue.memory.store import storable
 from runtrue.redaction import Redactor
+from runtrue.typed_data import decode_json
 
 #: Below the project.
 DIRECTORY = PurePosixPath(".aiwg/ralph/debug-memory")
@@ -174,7 +175,7 @@ def _load(path: Path) -> DebugSession | None:
     try:
         if path.stat().st_size > _LARGEST:
             return None
-        return msgspec.json.decode(path.read_bytes(), type=DebugSession)
+        return decode_json(path.read_bytes(), DebugSession)
     except (OSError, msgspec.DecodeError, ValueError):
         return None
 

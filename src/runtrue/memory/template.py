@@ -19,6 +19,7 @@ from runtrue.memory.store import storable
 from runtrue.memory.tokens import CodeTokenType, read_line
 from runtrue.redaction import MARK, Redactor
 from runtrue.sandbox import is_judge
+from runtrue.typed_data import decode_json
 
 #: A fix larger than this is no pattern.
 _MOST_SEGMENTS = 12
@@ -100,7 +101,7 @@ def template_of(diff: str, *, keep: Callable[[str], bool] = bool) -> FixTemplate
 def load_template(text: str) -> FixTemplate | None:
     """Read a template from its JSON; None if it is of another form."""
     try:
-        return msgspec.json.decode(text, type=FixTemplate)
+        return decode_json(text, FixTemplate)
     except msgspec.DecodeError:
         return None
 

@@ -21,6 +21,7 @@ from runtrue.plan.states import Happening, PlanState
 from runtrue.plan.strategy import Strategy
 from runtrue.plan.validation import judges_of
 from runtrue.sandbox import JudgeSearch
+from runtrue.typed_data import convert
 
 
 async def amend(run: Run, context: PlanContext, plan: PlanRun, said: dict[str, Any]) -> PlanContext:
@@ -29,7 +30,7 @@ async def amend(run: Run, context: PlanContext, plan: PlanRun, said: dict[str, A
     What they say opens a fresh budget. What is undone is taken back to the checkpoint before it;
     else the files are taken as the person has left them.
     """
-    amendment = msgspec.convert(said[AMEND], Amendment)
+    amendment = convert(said[AMEND], Amendment)
     plan.notes_read = max(plan.notes_read, said.get("note", -1) + 1)
     plan.close_chapter()
     plan.revision = plan.decision = plan.why = None

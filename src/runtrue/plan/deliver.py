@@ -8,8 +8,6 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from runtrue.errors import SandboxError
 from runtrue.flow import Run, emit
 from runtrue.loop import (
@@ -41,6 +39,7 @@ from runtrue.plan.states import Happening
 from runtrue.plan.validation import baseline_verdicts
 from runtrue.plan.workshop import workshop_of
 from runtrue.sandbox import RefusedFiles, SelfRunning
+from runtrue.typed_data import convert
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +301,7 @@ async def is_to_be_applied(run: Run, plan: PlanRun) -> bool:
         plan.candidate = answer["candidate"]
         return False
     if isinstance(answer, dict) and "apply" in answer:
-        plan.target = msgspec.convert(answer["apply"], ApplyTarget)
+        plan.target = convert(answer["apply"], ApplyTarget)
         return True
     plan.target = None
     return answer_text(answer) == "apply"

@@ -25,6 +25,7 @@ from runtrue.loop import (
     fault_of_exception,
 )
 from runtrue.plan import callable_program
+from runtrue.typed_data import decode_json
 
 #: What a function says is recorded, and shown to fixers.
 _LARGEST = 1024 * 1024
@@ -173,7 +174,7 @@ def _read(ended: process.Ended, answered: bytes) -> _Reply:
         limit = f"more than {_LARGEST // 1024**2} MB"
         raise _Unreadable("wrong_result", f"what it returned is {limit}; return less")
     try:
-        answer = msgspec.json.decode(answered, type=_Reply)
+        answer = decode_json(answered, _Reply)
     except (msgspec.MsgspecError, RecursionError) as error:
         message = f"its return value cannot be stored as JSON: {error}"
         raise _Unreadable("wrong_result", message) from None

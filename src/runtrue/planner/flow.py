@@ -30,6 +30,7 @@ from runtrue.planner import nodes
 from runtrue.planner.context import PlannerContext, Shared
 from runtrue.planner.report import KIND, TaskReport, report_of
 from runtrue.planner.task import LONGEST_TASK
+from runtrue.typed_data import convert
 from runtrue.workflow import Calls, Registry, WorkflowStore
 
 _SHOWN_TITLE = 60
@@ -141,12 +142,12 @@ def start_task(
 
 def is_dry_run(run: RunRow) -> bool:
     """True if a run only plans."""
-    return msgspec.convert(run.input, TaskRequest).dry_run
+    return convert(run.input, TaskRequest).dry_run
 
 
 def save_task(run: RunRow, home: Home, report: TaskReport) -> str | None:
     """Save the generated workflow under the name that was asked for, and return that name."""
-    request = msgspec.convert(run.input, TaskRequest)
+    request = convert(run.input, TaskRequest)
     is_new = report.status == RunState.PASSED and not report.found and not report.dry_run
     if request.save is None or not is_new or report.workflow is None:
         return None
@@ -161,7 +162,7 @@ def prepare_task(
 
     `force` allows a call with a side effect that was interrupted to be made again.
     """
-    request = msgspec.convert(run.input, TaskRequest)
+    request = convert(run.input, TaskRequest)
     context = PlannerContext(
         Registry(home, Path(request.directory)),
         calls=Calls.of(events, force=force),

@@ -34,6 +34,7 @@ from runtrue.sandbox.managed_environment import managed_environment
 from runtrue.sandbox.self_runners import SelfRunning, find_self_running
 from runtrue.sandbox.shadow import installed_modules, shadows
 from runtrue.sandbox.store import make_store
+from runtrue.typed_data import decode_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -376,7 +377,7 @@ class TreeSandbox(ABC):
     def _info(self) -> SandboxInfo:
         if self._opened is None:
             try:
-                self._opened = msgspec.json.decode(self._info_file.read_bytes(), type=SandboxInfo)
+                self._opened = decode_json(self._info_file.read_bytes(), SandboxInfo)
             except (OSError, msgspec.DecodeError) as error:
                 raise SandboxError(
                     f"the sandbox {self._home} is gone or broken; start a new run"

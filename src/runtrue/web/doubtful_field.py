@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from runtrue.planner import Doubt
+from runtrue.typed_data import convert
 
 #: Less than this is no better than chance.
 _LEAST_CONFIDENCE = 0.03
@@ -40,7 +39,7 @@ class DoubtfulField:
 def doubtful_fields(asked: Mapping[str, Any]) -> Iterator[DoubtfulField]:
     """Yield the fields that a question asks the paths of."""
     for data in asked.get("doubts", ()):
-        doubt = msgspec.convert(data, Doubt)
+        doubt = convert(data, Doubt)
         likely = [one for one in doubt.candidates if one.confidence >= _LEAST_CONFIDENCE]
         yield DoubtfulField(
             name=doubt.field,

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from runtrue.typed_data import json_decoder
+
 #: Reports that are longer are not read for a list.
 MOST_READ = 2_000_000
 
@@ -20,7 +22,7 @@ class _Report(msgspec.Struct):
     plan: dict[str, Any] | None = None
 
 
-_decode = msgspec.json.Decoder(_Report).decode
+_decode = json_decoder(_Report)
 
 
 def cost_of(result: str) -> float | None:

@@ -11,6 +11,7 @@ import msgspec
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.flow import current_parts, emit
 from runtrue.loop import Fault
+from runtrue.typed_data import json_decoder
 from runtrue.workflow import context as contexts
 from runtrue.workflow.context import Context
 from runtrue.workflow.effect import Effect, EffectsNotAgreed
@@ -22,7 +23,7 @@ from runtrue.workflow.secrets import sample_text
 from runtrue.workflow.step import NodeOutcome, WorkflowStep, as_data, rendered
 from runtrue.workflow.templates import compile_template
 
-_decode_outcome = msgspec.json.Decoder(NodeOutcome).decode
+_decode_outcome = json_decoder(NodeOutcome)
 
 
 class BatchItem(msgspec.Struct, frozen=True):

@@ -23,6 +23,7 @@ import msgspec
 from runtrue.errors import NodeFailed, SideEffectInterrupted
 from runtrue.flow import Emitter, Event, emit
 from runtrue.loop import Fault
+from runtrue.typed_data import json_decoder
 from runtrue.workflow.step import NodeOutcome, as_data, failure_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 _encode_in_order = msgspec.json.Encoder(order="deterministic").encode
 _encode = msgspec.json.Encoder().encode
-_decode_done = msgspec.json.Decoder(NodeOutcome).decode
+_decode_done = json_decoder(NodeOutcome)
 
 
 class CallBegun(Event):

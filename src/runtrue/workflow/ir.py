@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from runtrue.documents import Pointer
+from runtrue.typed_data import convert
 
 
 class Workflow(dict[str, Any]):
@@ -107,7 +108,7 @@ class WorkflowIR(msgspec.Struct, frozen=True, kw_only=True):
 def parse_ir(ir: Mapping[str, Any]) -> WorkflowIR:
     """Return a valid workflow as typed data, with its defaults filled in."""
     nodes = ir["nodes"]
-    return msgspec.convert(
+    return convert(
         {
             "nodes": nodes,
             "edges": edges_of(ir),

@@ -18,6 +18,7 @@ import msgspec
 from runtrue.documents import Pointer
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import Fault
+from runtrue.typed_data import convert
 from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.purpose import same_text
 
@@ -169,7 +170,7 @@ class WorkflowNode(ABC, Generic[P]):
     def convert(self, params: dict[str, Any]) -> P:
         """Return the resolved params as the typed object."""
         try:
-            converted: P = msgspec.convert(params, self.Params, strict=False)
+            converted: P = convert(params, self.Params, strict=False)
         except msgspec.ValidationError as error:
             message, _, path = str(error).partition(" - at `$")
             name = path.rstrip("`").lstrip(".")

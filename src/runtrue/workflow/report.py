@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, UnsetType
 
 from runtrue.errors import NodeFailed
 from runtrue.flow import RunRow, RunState, StepRow, unpacked
 from runtrue.loop import Fault, Finding, Location
 from runtrue.sandbox import IsolationRecord
+from runtrue.typed_data import decode_json
 from runtrue.workflow.ir import NodeIR, WorkflowIR
 from runtrue.workflow.outputs import outputs_of
 from runtrue.workflow.step import NodeOutcome, as_data
@@ -105,7 +105,7 @@ def recorded_outputs(steps: Iterable[StepRow]) -> dict[str, Any]:
     store: dict[str, Any] = {}
     for step in steps:
         if step.result is not None:
-            done = msgspec.json.decode(unpacked(step.result), type=NodeOutcome)
+            done = decode_json(unpacked(step.result), NodeOutcome)
             failed = sum(item.failed for item in done.items or ())
             counts = {"count": len(done.items), "error_count": failed} if done.items else {}
             store[step.node] = {**done.outputs, **counts}

@@ -17,6 +17,7 @@ import msgspec
 from runtrue.errors import NodeFailed, UsageError
 from runtrue.flow import Flow, Journal, Listener, NewRun, Outcome, Run, RunRow, RunState, Segment
 from runtrue.home import Home
+from runtrue.typed_data import convert
 from runtrue.workflow.compile import assemble, checked
 from runtrue.workflow.context import Context, Surroundings, entered, opened
 from runtrue.workflow.derive_effects import effects_of
@@ -247,7 +248,7 @@ def prepare_workflow(
     environment: Mapping[str, str] | None = None,
 ) -> Segment:
     """Return the flow of a recorded run, ready to go on from where it stopped."""
-    request = msgspec.convert(run.input, WorkflowRequest)
+    request = convert(run.input, WorkflowRequest)
     registry = Registry(home, Path(request.directory))
     found = {**_written_secrets(request), **(secrets or {})}
     try:
@@ -276,7 +277,7 @@ def prepare_workflow(
 
 def report_so_far(journal: Journal, run: RunRow) -> WorkflowReport:
     """Return the report of a run that is not over: finished nodes, and what it stopped at."""
-    request = msgspec.convert(run.input, WorkflowRequest)
+    request = convert(run.input, WorkflowRequest)
     # Only the latest, and only while it counts: a run that was resumed has left it behind, and
     # what it stopped at then need not be a node.
     latest = journal.latest_event(run.id, NodeFailure)

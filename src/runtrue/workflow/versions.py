@@ -13,6 +13,7 @@ import msgspec
 
 from runtrue.atomic_file import private_directory
 from runtrue.errors import UsageError
+from runtrue.typed_data import decode_json
 
 _MOST_TRIES = 1000
 
@@ -39,7 +40,7 @@ class WorkflowVersions:
         with suppress(FileNotFoundError, NotADirectoryError):
             for file in sorted(self._folder.glob("*.json")):
                 with suppress(OSError, msgspec.MsgspecError):
-                    found.append(msgspec.json.decode(file.read_bytes(), type=WorkflowVersion))
+                    found.append(decode_json(file.read_bytes(), WorkflowVersion))
         return sorted(found, key=lambda version: version.number)
 
     def get(self, number: int) -> WorkflowVersion:

@@ -30,6 +30,7 @@ from runtrue.checks.go_modules import Modules
 from runtrue.checks.java_sources import Sources
 from runtrue.checks.locations import NewFiles, own_file
 from runtrue.loop import Workplace
+from runtrue.typed_data import decode_json
 
 #: Usual names of reports, in any directory of the project; of several formats the first counts.
 NAMES = (
@@ -113,7 +114,7 @@ def _read(data: bytes, counts: _LineCounts) -> None:
     data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if data.startswith(b"{"):
         # Besides files by their paths, Istanbul has nothing at the top.
-        is_coveragepy = "meta" in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        is_coveragepy = "meta" in decode_json(data, dict[str, msgspec.Raw])
         (_read_coveragepy if is_coveragepy else _read_istanbul)(data, counts)
     elif data.startswith(b"<"):
         found = elements(data)
@@ -136,7 +137,7 @@ class _CoveragepyReport(msgspec.Struct):
 
 
 def _read_coveragepy(data: bytes, counts: _LineCounts) -> None:
-    for name, file in msgspec.json.decode(data, type=_CoveragepyReport).files.items():
+    for name, file in decode_json(data, _CoveragepyReport).files.items():
         ran = [(line, 1) for line in file.executed_lines]
         counts.add(counts.own(name), [*ran, *((line, 0) for line in file.missing_lines)])
 
@@ -157,7 +158,7 @@ class _IstanbulFile(msgspec.Struct):
 
 def _read_istanbul(data: bytes, counts: _LineCounts) -> None:
     """Count a line by the statements that begin in it."""
-    for file in msgspec.json.decode(data, type=dict[str, _IstanbulFile]).values():
+    for file in decode_json(data, dict[str, _IstanbulFile]).values():
         name = counts.own(file.path)
         if name is None:
             continue

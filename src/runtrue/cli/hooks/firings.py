@@ -11,6 +11,7 @@ import msgspec
 
 from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.home import Home
+from runtrue.typed_data import decode_json
 
 
 class Firings(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,7 +25,7 @@ class Firings(msgspec.Struct, frozen=True, kw_only=True):
 def read_firings(home: Home, project: Path, host: str) -> Firings:
     """Return what is known of a hook; nothing has fired where nothing is recorded."""
     with suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode(_file(home, project, host).read_bytes(), type=Firings)
+        return decode_json(_file(home, project, host).read_bytes(), Firings)
     return Firings()
 
 

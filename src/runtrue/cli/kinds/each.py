@@ -36,6 +36,7 @@ from runtrue.flow import (
 from runtrue.foreign_text import cut
 from runtrue.home import Home
 from runtrue.loop import Finding
+from runtrue.typed_data import convert
 
 KIND = "each"
 #: Where the context of a command says that results are printed as they come.
@@ -145,7 +146,7 @@ def start_each(
 
 def request_of(run: RunRow) -> EachRequest:
     """Return what a parent run was asked to do."""
-    return msgspec.convert(run.input, EachRequest)
+    return convert(run.input, EachRequest)
 
 
 def item_of(child: ChildRow, run: RunRow) -> EachItem:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from runtrue.fixers.search.messages import Sign, missed_attribute
+from runtrue.typed_data import convert
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def measured_test(test: str, plain: dict[str, Any], traced: dict[str, Any] | Non
 def failure_from(found: dict[str, Any]) -> Failure:
     """Return why a test fails, from the plugin's message."""
     try:
-        return msgspec.convert(found, Failure)
+        return convert(found, Failure)
     except msgspec.ValidationError:  # the attributes of a program's exceptions may be anything
         return Failure(test=found["test"], exception=str(found.get("exception")))
 

@@ -19,6 +19,7 @@ from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.documents import suggestion
 from runtrue.errors import HostError
 from runtrue.home import Home
+from runtrue.typed_data import decode_json
 from runtrue.workflow.apis.document import ApiDocument, ApiError, Data, Located
 from runtrue.workflow.apis.operation import (
     ApiOperation,
@@ -90,7 +91,7 @@ class Api:
     def _listing(self) -> _OperationList:
         file = _listing_file(self._folder, self.name)
         with suppress(OSError, msgspec.MsgspecError):
-            listing = msgspec.json.decode(file.read_bytes(), type=_OperationList)
+            listing = decode_json(file.read_bytes(), _OperationList)
             if listing.format == _FORMAT:
                 return listing
         listing = make_listing(self.document)
@@ -103,7 +104,7 @@ class Api:
         """Its document, with the others that it refers to."""
         file = _document_file(self._folder, self.name)
         try:
-            resources = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+            resources = decode_json(file.read_bytes(), dict[str, Any])
         except (OSError, msgspec.MsgspecError) as error:
             raise ApiError(f"{file} cannot be read; add the API again: {error}") from error
         return ApiDocument(resources)
@@ -193,7 +194,7 @@ def unknown_api(name: str, known: Mapping[str, Api]) -> ApiError:
 
 def _settings(file: Path) -> ApiSettings:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=ApiSettings)
+        return decode_json(file.read_bytes(), ApiSettings)
     except (OSError, msgspec.MsgspecError) as error:
         raise ApiError(f"{file} cannot be read: {error}") from error
 

@@ -13,6 +13,7 @@ import msgspec
 
 from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.home import Home
+from runtrue.typed_data import decode_json
 from runtrue.workflow.event_loop import run_to_end
 from runtrue.workflow.mcp.servers import Server
 from runtrue.workflow.mcp.sessions import Sessions
@@ -154,7 +155,7 @@ class Catalog:
 
     def _listing(self, server: str) -> _Listing | None:
         with suppress(OSError, msgspec.MsgspecError):
-            listing = msgspec.json.decode(self._file(server).read_bytes(), type=_Listing)
+            listing = decode_json(self._file(server).read_bytes(), _Listing)
             if listing.server == self._digest(server):
                 return listing
         return None

@@ -20,6 +20,7 @@ from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS
 
 from runtrue.addresses import RefusedAddress
 from runtrue.config import allowed_addresses, mcp_limits
+from runtrue.typed_data import decode_json
 from runtrue.workflow.guard import GuardedTransport
 from runtrue.workflow.mcp.results import too_large
 from runtrue.workflow.mcp.servers import HttpServer
@@ -182,7 +183,7 @@ class _Identified(msgspec.Struct):
 def _id_of(message: bytes) -> int | str | None:
     """Return the id of a message; None if it has none, or is none."""
     try:
-        return msgspec.json.decode(message, type=_Identified).id
+        return decode_json(message, _Identified).id
     except (msgspec.MsgspecError, RecursionError):
         return None
 
@@ -205,7 +206,7 @@ async def _explain(request: httpx2.Request, response: httpx2.Response) -> httpx2
     finally:
         await response.aclose()
     try:
-        error = msgspec.json.decode(body, type=_RpcError).error
+        error = decode_json(body, _RpcError).error
     except ValueError:
         error = None
     status = response.status_code

@@ -18,6 +18,7 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault, fault_of_exception
+from runtrue.typed_data import decode_json
 from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.fill import is_known
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
@@ -195,7 +196,7 @@ def _result(ended: process.Ended, answered: bytes, timeout: float) -> Result:
         message = f"the result is larger than {LARGEST_ANSWER // 1024**2} MB"
         raise failure(message, "output_limit", printed)
     try:
-        answer = msgspec.json.decode(answered, type=_RunnerAnswer)
+        answer = decode_json(answered, _RunnerAnswer)
     except msgspec.DecodeError:
         raise _unanswered(ended) from None
     if answer.flaw is not None:

@@ -17,6 +17,7 @@ from msgspec import Meta
 from runtrue import process
 from runtrue.errors import NodeFailed, RuntimeValidationError
 from runtrue.loop import RESOURCE_LIMIT, Fault
+from runtrue.typed_data import convert
 from runtrue.workflow.effect import Effect, EffectKind
 from runtrue.workflow.fill import is_known, leaves
 from runtrue.workflow.node import Pointer, Result, WorkflowNode, failure
@@ -158,7 +159,7 @@ class ShellNode(WorkflowNode[Command]):
         """Return the params, with the values of the command apart."""
         others = {name: value for name, value in params.items() if name != _VALUES}
         declared: ShellParams = super().convert(others)  # type: ignore[assignment]
-        return Command(declared, msgspec.convert(params.get(_VALUES, []), tuple[ShellValue, ...]))
+        return Command(declared, convert(params.get(_VALUES, []), tuple[ShellValue, ...]))
 
     def check(self, params: Mapping[str, Any]) -> Iterable[tuple[Pointer, str]]:
         """Refuse references where the command cannot take values."""
