@@ -37,3 +37,18 @@ def test_an_argument_that_makes_no_sense_is_refused_first() -> None:
 def test_an_exception_that_the_file_cannot_name_is_not_raised() -> None:
     found = proposed(SHAPE, waited("DID NOT RAISE <class 'shop.errors.Closed'>"))
     assert not [one for one in found.values() if one.kind == "refuse"]
+
+
+def test_a_value_that_was_not_found_is_refused() -> None:
+    source = """\
+    def call(owner, kind):
+        method = owner.find(kind)
+        return method()
+    """
+    wanted = source.replace(
+        "        return",
+        "        if not method:\n"
+        '            raise ValueError(f"invalid method: {method!r}")\n'
+        "        return",
+    )
+    offers("refuse", source, wanted, waited("DID NOT RAISE <class 'ValueError'>"))

@@ -9,6 +9,7 @@ from itertools import islice
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import raised
+from runtrue.fixers.search.operators.differences import mentioned_texts
 from runtrue.fixers.search.operators.facts import facts_at, program_facts
 from runtrue.fixers.search.operators.layout import indented, is_elif, loop_of, rigid
 from runtrue.fixers.search.operators.likeness import likeness
@@ -258,6 +259,37 @@ def _bodies(program: Program, node: ast.If) -> Iterator[str]:
         branch = branch.orelse[0]
 
 
+def another_text(site: EditSite) -> Iterator[Edit]:
+    """A text that a failing test is about, beside those that a condition or a row lets in."""
+    program, node = site.program, site.node
+    match node:
+        case ast.Compare(
+            ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str()) as own]
+        ):
+            sign = "in" if isinstance(node.ops[0], ast.Eq) else "not in"
+            form = f"{program.source(node.left)} {sign} ({{own}}, {{other}})"
+            place: ast.expr = node
+        case ast.Call(
+            func=ast.Attribute(attr="startswith" | "endswith"),
+            args=[ast.Constant(value=str()) as own],
+        ):
+            form, place = "({own}, {other})", own
+        case (
+            ast.Tuple(elts=[_, *_, own]) | ast.List(elts=[_, *_, own]) | ast.Set(elts=[_, *_, own])
+        ):
+            form, place = "{own}, {other}", own
+            if not all(isinstance(getattr(one, "value", None), str) for one in node.elts):
+                return
+        case _:
+            return
+    known = {getattr(one, "value", None) for one in ast.walk(node)}
+    others = [text for text in mentioned_texts(site.failures) if text not in known]
+    for n, text in enumerate(others[:_MOST]):
+        made = form.format(own=program.source(own), other=repr(text))
+        if "\n" not in made:
+            yield program.replace("case", place, made, unlikely=1.0 + 0.4 * n)
+
+
 def other_call(site: EditSite) -> Iterator[Edit]:
     """A call that the class, or the file, makes with the same arguments elsewhere."""
     program, node = site.program, site.node
@@ -347,5 +379,5 @@ def _flags(function: Function) -> list[str]:
     ]
 
 
-PARALLEL_STATEMENTS = (other_target, renamed_definition, other_case)
+PARALLEL_STATEMENTS = (other_target, renamed_definition, other_case, another_text)
 PARALLEL_EXPRESSIONS = (like_parallel, longer_call, other_call, flagged)

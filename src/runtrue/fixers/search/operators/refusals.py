@@ -72,6 +72,22 @@ def refuse_argument(site: EditSite) -> Iterator[Edit]:
                 yield line_before(program, "refuse", first, "first", *lines, unlikely=rare)
 
 
+def refuse_value(site: EditSite) -> Iterator[Edit]:
+    """Raise for a value that was worked out and is none: `if not found: raise …` behind it."""
+    program, node = site.program, site.node
+    match node:
+        case ast.Assign(targets=[ast.Name(id=about)]) if free(program, node):
+            pass
+        case _:
+            return
+    for name in _missed(program, site.failures):
+        line = f"raise {_built(program, name, site.function, about)}"
+        for n, test in enumerate((f"not {about}", f"{about} is None")):
+            put = after(program, node, f"if {test}:", program.step + line)
+            says = f"`if {test}: {line}` behind it"
+            yield program.edit("refuse", node, says, put, unlikely=1.5 + 0.3 * n)
+
+
 def _senseless(function: Function, name: str) -> Iterator[str]:
     """Yield conditions under which an argument makes no sense."""
     note = next((a.annotation for a in walk(function.args, ast.arg) if a.arg == name), None)
@@ -125,4 +141,4 @@ def _asked_for(function: Function | None, names: list[str]) -> str | None:
     return max(asked, key=asked.count) if asked else next(iter(names), None)
 
 
-REFUSALS = (refuse_rest, refuse_else, refuse_argument)
+REFUSALS = (refuse_rest, refuse_else, refuse_argument, refuse_value)
