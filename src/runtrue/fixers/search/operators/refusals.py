@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.differences import for_failures
 from runtrue.fixers.search.operators.layout import (
     ENDS,
@@ -19,11 +20,14 @@ from runtrue.fixers.search.operators.layout import (
     parameters,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 _MISSED = re.compile(r"DID NOT RAISE .*?([\w.]+)'?>?$|^(\w+) not raised", re.MULTILINE)
 _MOST_PARAMETERS = 4
+#: How the names of exceptions end, and those that are mostly raised.
+_ERRORS = ("Error", "Exception", "Invalid")
+_USUAL = ("ValueError", "TypeError", "KeyError", "AttributeError", "IndexError", "RuntimeError")
 
 
 def refuse_rest(site: EditSite) -> Iterator[Edit]:
@@ -88,6 +92,22 @@ def refuse_value(site: EditSite) -> Iterator[Edit]:
             yield program.edit("refuse", node, says, put, unlikely=1.5 + 0.3 * n)
 
 
+@edits("refuse")
+def refuse_otherwise(site: EditSite, node: ast.Raise) -> Ways:
+    """Another exception than the one that a test did not wait for."""
+    match node.exc:
+        case ast.Call(func=ast.Name(id=own) as called) | (ast.Name(id=own) as called):
+            pass
+        case _:
+            return
+    if not any(one.exception.rpartition(".")[2] == own for one in raised(site)):
+        return
+    named = [one for one in site.program.names_in(site.program.tree) if one.endswith(_ERRORS)]
+    for n, name in enumerate(dict.fromkeys([*named, *_USUAL])):
+        if name != own:
+            yield called, name, 0.5 + 0.2 * n
+
+
 def _senseless(function: Function, name: str) -> Iterator[str]:
     """Yield conditions under which an argument makes no sense."""
     note = next((a.annotation for a in walk(function.args, ast.arg) if a.arg == name), None)
@@ -141,4 +161,4 @@ def _asked_for(function: Function | None, names: list[str]) -> str | None:
     return max(asked, key=asked.count) if asked else next(iter(names), None)
 
 
-REFUSALS = (refuse_rest, refuse_else, refuse_argument, refuse_value)
+REFUSALS = (refuse_rest, refuse_else, refuse_argument, refuse_value, refuse_otherwise)
