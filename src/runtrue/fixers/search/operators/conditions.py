@@ -216,7 +216,7 @@ def _others_like(site: EditSite, node: ast.expr) -> list[tuple[str, str]]:
     """Return the only parameter, or attribute, that a condition is on, each with another one."""
     if (function := site.function) is None:
         return []
-    given = [name for name in parameters(function) if name not in ("self", "cls")]
+    given = parameters(function)
     asked = dict.fromkeys(one.id for one in walk(node, ast.Name) if one.id in given)
     owned = [one for one in walk(node, ast.Attribute) if isinstance(one.value, ast.Name)]
     found: list[tuple[str, str]] = []

@@ -11,7 +11,7 @@ from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.differences import mentioned_texts
 from runtrue.fixers.search.operators.facts import facts_at, program_facts
-from runtrue.fixers.search.operators.layout import indented, is_elif, loop_of, rigid
+from runtrue.fixers.search.operators.layout import defaults_of, indented, is_elif, loop_of, rigid
 from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import Code, level_of, rewrite
@@ -353,9 +353,7 @@ def flagged(site: EditSite) -> Iterator[Edit]:
     for n, name in enumerate(sorted(flags, key=lambda one: uses[one])[:_MOST]):
         rare = (0.4 if not uses[name] else 0.8) + 0.2 * n
         text = program.source(node)
-        for m, (word, sign) in enumerate(
-            (("and", "not "), ("and", ""), ("or", ""), ("or", "not "))
-        ):
+        for m, (word, sign) in enumerate(_SWITCHES):
             loose = level_of(node) <= (4 if word == "and" else 3)
             inner = f"({text})" if loose or "\n" in text else text
             whole = Code(f"{sign}{name} {word} {inner}", 5 if word == "and" else 4)
@@ -364,17 +362,9 @@ def flagged(site: EditSite) -> Iterator[Edit]:
 
 def _flags(function: Function) -> list[str]:
     """Return the parameters of a function that are on or off."""
-    spec = function.args
-    named = [*spec.posonlyargs, *spec.args]
-    pairs = list(zip(named[len(named) - len(spec.defaults) :], spec.defaults, strict=True))
-    pairs += [
-        (one, value)
-        for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-        if value is not None
-    ]
     return [
-        one.arg
-        for one, value in pairs
+        name
+        for name, value in defaults_of(function)
         if isinstance(value, ast.Constant) and isinstance(value.value, bool)
     ]
 

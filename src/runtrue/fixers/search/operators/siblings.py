@@ -99,7 +99,7 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
         return
     if rigid(node) or (node.end_lineno or 0) - node.lineno >= _LINES:
         return
-    given = [name for name in parameters(function) if name not in ("self", "cls")]
+    given = parameters(function)
     asked = {one.id for one in walk(node, ast.Name)}
     used = [name for name in given if name in asked]
     start, end = program.line_span(node)
@@ -110,8 +110,9 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
             name: re.sub(rf"\b{re.escape(other)}\b", name, text) for name in given if name != other
         }
         done = {name for name, copy in copies.items() if _shape(copy) in shapes}
-        for name in copies.keys() - done - asked:
-            if name not in unused and not (len(used) == 1 and _is_about(program, node, other)):
+        is_about = len(used) == 1 and _is_about(program, node, other)
+        for name in given:
+            if name in done | asked or not (is_about or name in unused):
                 continue
             # What is done for several is a habit.
             rare = _UNUSED if name in unused else 0.5 if done else 2.0 - likeness(name, other)
@@ -217,8 +218,7 @@ def _shape(lines: str) -> str | None:
 def _unused(function: Function) -> tuple[str, ...]:
     """Return the parameters of a function that it does not read."""
     read = {one.id for one in walk(function, ast.Name)}
-    given = (one.arg for one in walk(function.args, ast.arg))
-    return tuple(name for name in given if name not in read and name not in ("self", "cls"))
+    return tuple(name for name in parameters(function) if name not in read)
 
 
 def _functions(program: Program) -> Iterator[Function]:
