@@ -287,7 +287,7 @@ def another_text(site: EditSite) -> Iterator[Edit]:
     for n, text in enumerate(others[:_MOST]):
         made = form.format(own=program.source(own), other=repr(text))
         if "\n" not in made:
-            yield program.replace("case", place, made, unlikely=1.0 + 0.4 * n)
+            yield program.replace("case", place, made, unlikely=2.0 + 0.4 * n)
 
 
 def other_call(site: EditSite) -> Iterator[Edit]:
