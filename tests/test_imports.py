@@ -17,7 +17,7 @@ PACKAGE = Path(runtrue.__file__).parent
 #: From the bottom to the top. A part may import only from those on the lines before its own.
 LEVELS: list[tuple[str, ...]] = [
     # "" is `runtrue` itself: its version
-    ("", "_guardian", "_lazy", "errors", "confinement", "foreign_text"),
+    ("", "_guardian", "_lazy", "errors", "confinement", "foreign_text", "typed_data"),
     ("documents",),
     ("usage",),
     (
@@ -26,7 +26,6 @@ LEVELS: list[tuple[str, ...]] = [
         "redaction",
         "addresses",
         "encoding",
-        "typed_data",
         "settings_file",
         "atomic_file",
         "plugins",

@@ -71,6 +71,22 @@ TOX = {
     "the default of such arguments counts": Case(
         tox("pytest {posargs:{toxinidir}/tests -k fast}"), f"{PLAIN} ./tests -k fast"
     ),
+    "a folder that needs what is not installed is left out": Case(
+        tox("pytest tests docs")
+        | {"docs/conftest.py": "import os\nfrom sybil.parsers import skip\n"},
+        f"{PLAIN} tests",
+        because="tox.ini:3 [testenv]; without docs: its conftest.py needs sybil",
+    ),
+    "it stays where that is installed, is the project's own, or is not needed": Case(
+        tox("pytest tests docs more")
+        | {"docs/conftest.py": "import helper\nimport sybil\n", "src/helper.py": ""}
+        | {"more/conftest.py": "try:\n    import nowhere\nexcept ImportError:\n    pass\n"},
+        f"{PLAIN} tests docs more",
+        modules=("pytest", "sybil"),
+    ),
+    "it stays where nothing else would": Case(
+        tox("pytest tests") | {"tests/conftest.py": "import sybil\n"}, f"{PLAIN} tests"
+    ),
     "coverage is not measured": Case(
         tox("coverage run --source pkg -p -m pytest --strict-markers tests\n    coverage report"),
         f"{PLAIN} --strict-markers tests",

@@ -7,9 +7,11 @@ that leaves something open is no command at all.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -175,8 +177,16 @@ class _Reader:
         known = PytestOptions(self._place, interpreter)
         all_kept = [*known.kept(arguments)]
         by_name = any("--pyargs" in option.words for option in all_kept)
+        paths = [option.words[0] for option in all_kept if option.is_path]
+        lacking = {path: self._lacking(path, interpreter) for path in paths}
         for option in all_kept:
-            if option.left_out:
+            if (
+                option.is_path
+                and (module := lacking[option.words[0]])
+                and not all(lacking.values())
+            ):
+                notes.append(f"without {option.words[0]}: its conftest.py needs {module}")
+            elif option.left_out:
                 notes.append(f"without {option.words[0]}: {option.left_out}")
             elif option.is_path and not by_name and not self._is_there(option.words[0]):
                 raise _Unresolved
@@ -184,6 +194,20 @@ class _Reader:
                 words += option.words
         noted = replace(found, because="; ".join([found.because, *notes]))
         return self._with(noted, words)
+
+    def _lacking(self, path: str, interpreter: Interpreter) -> str | None:
+        """Return a module without which nothing runs where pytest is given this folder."""
+        conftest = self._place / path / "conftest.py"
+        places = [
+            conftest.parent,
+            *(top / at for top in (self._place, self._top) for at in (".", "src")),
+        ]
+        for module in _imported_first(conftest):
+            near = (place / name for place in places for name in (module, f"{module}.py"))
+            is_own = module in sys.stdlib_module_names or any(one.exists() for one in near)
+            if not is_own and interpreter.lacks(module):
+                return module
+        return None
 
     def _is_there(self, word: str) -> bool:
         path = word.partition("::")[0]
@@ -200,6 +224,19 @@ class _Reader:
             for name, value in own.items()
             if not _NOT_FOR_TESTS.fullmatch(name)
         }
+
+
+def _imported_first(file: Path) -> Iterator[str]:
+    """Yield the modules that a file imports at its top, come what may."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
 
 
 def _globbed(place: Path, path: str) -> Iterator[Path]:

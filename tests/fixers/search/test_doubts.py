@@ -7,12 +7,13 @@ import pytest
 from runtrue.fixers.search.doubts import (
     DROPS_A_CHECK,
     asks_nothing,
+    copies_a_text,
     dodges,
     raises_by_accident,
     writes_none_out,
 )
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.evidence import Failure, Frame
+from runtrue.fixers.search.evidence import Failure, Frame, Value
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.priors import Priors
 from runtrue.fixers.search.program import Program
@@ -229,3 +230,30 @@ def test_another_assertion_in_place_of_the_one_that_failed_proves_nothing() -> N
     assert seems("size == 0", "size != 0")
     assert seems("== 0", "== 1")
     assert not seems("= left", "= left - 1")
+
+
+@pytest.mark.parametrize(
+    ("new", "copies"),
+    [
+        ("word.replace('%p', '2W')", True),
+        ("'2W'", True),
+        # A sign, what the program has as well, what no test wants, and a slip of the pen.
+        ("word.replace('%', '')", False),
+        ("word.replace('%p', 'weeks')", False),
+        ("word + 'never'", False),
+        ("shown('P2%p')", False),
+    ],
+)
+def test_a_text_that_only_the_failing_test_has_is_a_copied_answer(
+    new: str, *, copies: bool
+) -> None:
+    text = "NAMES = {'weeks': 7}\n\ndef write(word):\n    return shown('P2%q', word)\n"
+    old = "shown('P2%q', word)"
+    got, wanted = Value(type="str", repr="'P%p'"), Value(type="str", repr="'P2W, P2%p'")
+    failure = Failure(
+        test="t", exception="AssertionError", actual=got, expected=wanted, operator="=="
+    )
+    at = text.index(old)
+    splice = Splice(at, at + len(old), new)
+    edit = Edit(file="a.py", splices=(splice,), kind="transform", line=4, says="it")
+    assert copies_a_text(Program("a.py", text), edit, [failure]) is copies

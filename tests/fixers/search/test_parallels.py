@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from runtrue.fixers.search.proposals import EditSet
+from runtrue.fixers.search.signs import suits_a_test
 from tests.fixers.search.proposed import written
 from tests.fixers.search.trying import failed, offers, proposed
 
@@ -113,3 +117,20 @@ def clock():
     return 1
 """
     assert source.format("clock()") in written(source.format("time.time()"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("kind == 'pre'", "kind in ('pre', 'post')"),
+        ("kind.startswith('pre')", "kind.startswith(('pre', 'post'))"),
+        ("kind in ('pre', 'both')", "kind in ('pre', 'both', 'post')"),
+    ],
+)
+def test_a_text_that_a_failing_test_is_about_is_let_in_with_others(before: str, after: str) -> None:
+    source = "def f(kind):\n    return {}\n"
+    failure = failed("AssertionError", "assert False\n + where False = f('post')", 9)
+    edit = offers("case", source.format(before), source.format(after), failure)
+    # It is taken from the test: it may be right for no other.
+    assert suits_a_test(EditSet(edits=(edit,), cost=1.0))
+    assert source.format(after) not in proposed(source.format(before))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtrue.fixers.search.evidence import Failure
-from tests.fixers.search.trying import offers, proposed
+from tests.fixers.search.trying import failed, offers, proposed
 
 SHAPE = """\
 def shape(kind):
@@ -37,3 +37,34 @@ def test_an_argument_that_makes_no_sense_is_refused_first() -> None:
 def test_an_exception_that_the_file_cannot_name_is_not_raised() -> None:
     found = proposed(SHAPE, waited("DID NOT RAISE <class 'shop.errors.Closed'>"))
     assert not [one for one in found.values() if one.kind == "refuse"]
+
+
+def test_a_value_that_was_not_found_is_refused() -> None:
+    source = """\
+    def call(owner, kind):
+        method = owner.find(kind)
+        return method()
+    """
+    wanted = source.replace(
+        "        return",
+        "        if not method:\n"
+        '            raise ValueError(f"invalid method: {method!r}")\n'
+        "        return",
+    )
+    offers("refuse", source, wanted, waited("DID NOT RAISE <class 'ValueError'>"))
+
+
+def test_another_exception_is_raised_than_the_one_nobody_waited_for() -> None:
+    source = """\
+    class Closed(Exception): pass
+    class CodeError(Exception): pass
+
+    def code(text):
+        if not text:
+            raise TypeError(f"no code: {text}")
+    """
+    for name in ("CodeError", "ValueError"):
+        wanted = source.replace("raise TypeError", f"raise {name}")
+        offers("refuse", source, wanted, failed("TypeError", "no code: ", 6))
+    # Where it is not raised, a test may well wait for it.
+    assert "refuse" not in {one.kind for one in proposed(source).values()}

@@ -57,10 +57,31 @@ def test_the_same_is_done_for_a_parameter_that_nothing_uses() -> None:
             return self
     """
     wanted = source.replace(
-        "            if host",
-        '            if port is True:\n                self.port = ""\n            if host',
+        "            return self",
+        '            if port is True:\n                self.port = ""\n            return self',
     )
     offers("sibling_code", source, wanted)
+
+
+def test_the_same_is_done_for_a_parameter_that_is_used_raw() -> None:
+    source = """\
+    class Span:
+        def __init__(self, years=0, months=0, days=0):
+            if not isinstance(years, Decimal):
+                years = Decimal(str(years))
+            self.years = years
+            self.months = months
+            self.rest = delta(days=days)
+    """
+    wanted = source.replace(
+        "            self.years",
+        "            if not isinstance(months, Decimal):\n"
+        "                months = Decimal(str(months))\n"
+        "            self.years",
+    )
+    offers("sibling_code", source, wanted)
+    # Once for each: what is done already is not done again.
+    assert not [one for one in proposed(wanted).values() if "`years` as for `months`" in one.says]
 
 
 def test_a_call_gets_the_arguments_of_another_call() -> None:

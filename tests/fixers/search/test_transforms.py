@@ -89,3 +89,11 @@ def test_a_text_begins_as_the_test_expects_unless_it_does_already() -> None:
 def test_a_value_is_used_as_elsewhere_in_the_file() -> None:
     source = "def f(name):\n    return quoted(name)\n\n\ndef g(name):\n    return {}\n"
     assert source.format("quoted(name)") in written(source.format("name"))
+
+
+def test_a_value_is_used_as_many_others_of_the_file_are() -> None:
+    quoted = "def quoted(a):\n    return a\n\n\ndef f(x):\n    return quoted(x)\n\n\n"
+    source = quoted + "def g(y):\n    return {}\n"
+    assert source.format("quoted(y)") in written(source.format("y"))
+    source = "DASH = '-'\n\n\ndef f(s):\n    return s.strip(DASH)\n\n\ndef g(s):\n    return {}\n"
+    assert source.format("s.strip(DASH)") in written(source.format("s"))

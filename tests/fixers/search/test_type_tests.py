@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 from runtrue.fixers.search.evidence import Failure, Frame, Value
 from tests.fixers.search.proposed import written
 from tests.fixers.search.test_transforms import compared
@@ -52,3 +54,17 @@ def test_a_character_that_a_test_is_about_is_let_in() -> None:
 def test_a_class_of_a_pattern_lets_in_one_more() -> None:
     source = 'import re\n\n\ndef f(s):\n    return re.sub(r"[{}]", ".", s)\n'
     assert source.format("!a-z") in written(source.format("a-z"), compared("b!", "b."))
+
+
+def test_an_isinstance_lets_in_a_type_that_others_of_the_project_let_in() -> None:
+    source = """\
+    def f(x):
+        return isinstance(x, {})
+
+    def g(x):
+        return isinstance(x, (Duration, delta))
+
+    class Duration: pass
+    class delta: pass
+    """
+    assert dedent(source).format("(Duration, delta)") in written(source.format("Duration"))

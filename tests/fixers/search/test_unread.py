@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fixers.search.trying import offers, proposed
+from tests.fixers.search.trying import failed, offers, proposed
 
 KEY = """\
 def key(version):
@@ -89,3 +89,39 @@ def test_a_local_function_that_nothing_calls_is_called() -> None:
         return [how(one, other) for one, other in pairs]
     """
     offers("unread", source, source.replace("how(one", "_how(one"))
+
+
+def test_it_is_asked_for_where_nothing_asks_for_it() -> None:
+    source = """\
+    def safe(name):
+        plain = name.isascii()
+        if name.isidentifier():
+            return name
+    """
+    wanted = source.replace("if name.is", "if plain and name.is")
+    offers("unread", source, wanted)
+
+
+LINK = """\
+class Link:
+    def __init__(self, host, port):
+        self.host = host
+
+    def target(self):
+        return self.host, self._port
+"""
+
+
+def test_an_attribute_that_nothing_sets_is_what_an_object_is_made_with() -> None:
+    line = "        self.host = host\n"
+    offers("unread", LINK, LINK.replace(line, line + "        self._port = port\n"))
+
+
+def test_an_attribute_that_is_set_too_late_has_a_beginning() -> None:
+    source = (
+        LINK.replace("self._port", "self.open") + "\n    def begin(self):\n        self.open = 1\n"
+    )
+    line = "        self.host = host\n"
+    missed = failed("AttributeError", "", 6, attribute="open")
+    offers("unread", source, source.replace(line, line + "        self.open = None\n"), missed)
+    assert not [one for one in proposed(source).values() if "self.open = None" in one.says]

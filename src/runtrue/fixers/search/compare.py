@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from runtrue.fixers.search.budget import WAITING
 from runtrue.fixers.search.doubts import (
     asks_nothing,
+    copies_a_text,
     dodges,
     raises_by_accident,
     writes_none_out,
@@ -84,6 +85,7 @@ def _dodges(candidate: EditSet, base: dict[str, str], failures: Sequence[Failure
         or dodges(programs[edit.file], edit, failures)
         or raises_by_accident(programs[edit.file], edit, failures)
         or writes_none_out(programs[edit.file], edit, failures)
+        or copies_a_text(programs[edit.file], edit, failures)
         for edit in candidate.edits
     )
 

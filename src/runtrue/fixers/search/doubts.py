@@ -19,6 +19,8 @@ from typing import Any
 from runtrue.fixers.search.edit import Edit, splice
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.messages import Sign
+from runtrue.fixers.search.operators.differences import mentioned_texts
+from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.program import Program
 
 DROPS_A_CHECK = "it drops a check"
@@ -37,6 +39,9 @@ _GUARDING = frozenset(("condition_add", "guard", "condition", "isinstance", "get
 #: The values a condition is evaluated on, besides the constants in it and their neighbours.
 _VALUES: tuple[Any, ...] = (-10, -1, 0, 1, 10, "", "a", None, (), (1,), True)
 _MOST_ROWS = 4_000
+#: How much alike a text is to the one that was meant.
+_SLIP = 0.6
+_QUOTED = re.compile(r"(['\"])((?:(?!\1)[^\\\n]|\\.)*)\1")
 _FUNCTIONS: dict[str, Any] = {"abs": abs, "len": len, "bool": bool, "__builtins__": {}}
 #: Built-in classes and functions: as a condition, each is true.
 _ALWAYS_TRUE = frozenset(name for name, one in vars(builtins).items() if callable(one))
@@ -176,6 +181,24 @@ def writes_none_out(program: Program, edit: Edit, failures: Sequence[Failure]) -
         return False
     new = edit.applied(program.text)
     return any(new.count(f"{name}(") > program.text.count(f"{name}(") for name in _TEXTS)
+
+
+def copies_a_text(program: Program, edit: Edit, failures: Sequence[Failure]) -> bool:
+    """Return whether an edit writes a text that only a failing test has.
+
+    Such an edit may answer this test and no other. A sign alone (`_`, `v`) is no answer, nor is
+    what was there with a slip in it.
+    """
+    wanted = "\n".join((one.expected.repr or "") for one in failures if one.expected)
+    told = mentioned_texts(tuple(failures))
+    for part in edit.splices:
+        old = [one[2] for one in _QUOTED.finditer(program.text[part.start : part.end])]
+        for text in (one[2] for one in _QUOTED.finditer(part.text)):
+            is_word = len(text) > 1 and any(sign.isalnum() for sign in text)
+            is_new = text not in program.text and all(likeness(one, text) < _SLIP for one in old)
+            if is_word and is_new and (text in wanted or text in told):
+                return True
+    return False
 
 
 def asks_nothing(program: Program, edit: Edit) -> bool:

@@ -109,6 +109,7 @@ class Proposals:
         #: one has fixed a test.
         self._effects: defaultdict[tuple[str, int, int], list[int]] = defaultdict(lambda: [0, 0])
         self._fixing: defaultdict[tuple[str, int], bool] = defaultdict(bool)
+        self._places: dict[tuple[str, tuple[Splice, ...]], tuple[str, int, int]] = {}
 
     def singles(self) -> Iterator[EditSet]:
         """Yield candidates of one edit, or of the same edit everywhere in a function."""
@@ -164,7 +165,11 @@ class Proposals:
 
     def _place(self, edit: Edit) -> tuple[str, int, int]:
         """Return the function that an edit is in; the module where it is in none."""
-        return edit.file, *(self.programs[edit.file].body_around(edit) or (0, 0))
+        key = edit.file, edit.splices
+        if key not in self._places:
+            body = self.programs[edit.file].body_around(edit) or (0, 0)
+            self._places[key] = edit.file, *body
+        return self._places[key]
 
     def is_new(self, candidate: EditSet) -> bool:
         """Return whether a candidate gives a valid program that no earlier one gave."""

@@ -6,6 +6,7 @@ from runtrue.fixers.search.operators import (
     parallels,
     parameters,
     refusals,
+    siblings,
     statements,
     transforms,
     type_tests,
@@ -26,6 +27,8 @@ POINTED: tuple[Operator, ...] = (
         type_tests.converted_if,
         unread.use_unread,
         unread.hungry_attribute,
+        unread.unset_attribute,
+        siblings.same_for_parameter,
     ),
 )
 #: What each kind of edit is, by its name.

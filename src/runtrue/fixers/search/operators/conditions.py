@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from runtrue.fixers.search.operators.facts import facts_at, program_facts
+from runtrue.fixers.search.operators.layout import parameters
+from runtrue.fixers.search.operators.likeness import by_likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import (
     COMPARE,
@@ -20,6 +23,7 @@ from runtrue.fixers.search.operators.rules import ExpressionRule, Holes, fill, f
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 
 _MOST_BORROWED = 6
+_MOST_LIKE = 3
 _MOST_BUILT = 10
 #: How a thing that is only asked for may be compared; and its length, where it has one.
 _COMPARED = {
@@ -59,6 +63,10 @@ def bare(site: EditSite, node: ast.expr) -> Ways:
         kind = site.facts.type_of(node)
         if kind != "bool":
             ways = _COUNTED if kind in ("list", "dict", "str", "set") else _COMPARED
+            if isinstance(site.parent, ast.UnaryOp):
+                # `not x is not None` is what nobody writes.
+                yield site.parent, fill("{a} is None", a=site.code(node)), 1.0
+                ways = {way: rare for way, rare in ways.items() if not way.endswith(" None")}
             yield from filled(site, ways, a=node)
 
 
@@ -127,6 +135,9 @@ def _new_conditions(site: EditSite, node: ast.expr) -> Iterator[tuple[str, Code,
                 yield "or", fill(f"{{a}} >= len({base})", a=at), True
                 yield "and", fill("{a} >= 0", a=at), True
                 yield "and", fill("{a} > 0", a=at), True
+            elif isinstance(part.slice, ast.Constant):
+                if isinstance(part.slice.value, int) and part.slice.value:
+                    yield "and", Code(f"len({base}) > {place}", COMPARE), True
             elif not isinstance(part.slice, ast.Constant | ast.UnaryOp):
                 yield "and", fill("{a} in {b}", a=code(program, part.slice), b=base), True
             if not isinstance(part.value, ast.Subscript):
@@ -187,6 +198,50 @@ def key_in_mapping(site: EditSite, node: ast.Compare) -> Ways:
 
 
 @edits("condition_add")
+def asked_of_another(site: EditSite, node: ast.expr) -> Ways:
+    """A condition on one parameter, or one attribute, asked of another one as well."""
+    text = site.source(node)
+    if not (_is_whole(site, node) or site.role == "part") or "\n" in text:
+        return
+    if isinstance(node, ast.BoolOp | ast.Constant):
+        return
+    here = site.code(node)
+    for n, (word, other) in enumerate(_others_like(site, node)):
+        same = Code(re.sub(rf"\b{re.escape(word)}\b", other, text), here.level)
+        for m, sign in enumerate(("or", "and")):
+            yield joined(sign, here, same), 1.0 + 0.3 * (n + m)
+
+
+def _others_like(site: EditSite, node: ast.expr) -> list[tuple[str, str]]:
+    """Return the only parameter, or attribute, that a condition is on, each with another one."""
+    if (function := site.function) is None:
+        return []
+    given = parameters(function)
+    asked = dict.fromkeys(one.id for one in walk(node, ast.Name) if one.id in given)
+    owned = [one for one in walk(node, ast.Attribute) if isinstance(one.value, ast.Name)]
+    found: list[tuple[str, str]] = []
+    if len(owned) == 1:
+        own, owner = owned[0].attr, site.source(owned[0].value)
+        others = [
+            one.attr
+            for one in walk(function, ast.Attribute)
+            if isinstance(one.value, ast.Name)
+            and one.value.id == owner
+            and not _is_method(site, one)
+        ]
+        found += [(own, other) for other, _ in by_likeness(own, dict.fromkeys(others))]
+    if len(asked) == 1 and len(owned) < 2:
+        own = next(iter(asked))
+        found += [(own, other) for other, _ in by_likeness(own, given)]
+    return found[:_MOST_LIKE]
+
+
+def _is_method(site: EditSite, node: ast.Attribute) -> bool:
+    parent = site.program.parents.get(node)
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
+@edits("condition_add")
 def exceeded_limit(site: EditSite, node: ast.expr) -> Ways:
     """A limit that is set in some case, set as well where it is exceeded."""
     match site.parent:
@@ -208,5 +263,5 @@ CONDITIONS = (
     *(chain, bare, strengthened),
     # A default for None alone, which 0 is not.
     ExpressionRule("only_none", "{a} or {b}", {"{b} if {a} is None else {a}": 1.0}, _is_value),
-    *(key_in_mapping, exceeded_limit),
+    *(key_in_mapping, asked_of_another, exceeded_limit),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache, wraps
@@ -13,7 +14,8 @@ from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.clues import literal_of
 
 Result = TypeVar("Result")
-_DEEPEST, _MOST, _LONGEST = 6, 12, 400
+_DEEPEST, _MOST, _LONGEST, _LONGEST_WORD = 6, 12, 400, 30
+_QUOTED = re.compile(r"(['\"])([^'\"\n]*)\1")
 
 
 class Difference(NamedTuple):
@@ -116,6 +118,19 @@ def changes(got: str, wanted: str) -> tuple[Change, ...]:
         for tag, a, b, c, d in matcher.get_opcodes()
         if tag != "equal"
     )
+
+
+@for_failures
+def mentioned_texts(failures: tuple[Failure, ...]) -> tuple[str, ...]:
+    """Return the short texts that failing tests are about: in variables, messages and results."""
+    found: dict[str, None] = {}
+    for failure in failures:
+        values = [one for frame in failure.frames[-2:] for one in frame.values.values()]
+        values += [one for one in (failure.actual, failure.expected) if one is not None]
+        texts = [literal_of(one.repr) for one in values if one.type == "str"]
+        texts += [one[2] for one in _QUOTED.finditer(failure.message)]
+        found |= dict.fromkeys(one for one in texts if isinstance(one, str))
+    return tuple(one for one in found if 0 < len(one) <= _LONGEST_WORD)[:_MOST]
 
 
 @for_failures

@@ -18,6 +18,7 @@ from runtrue.fixers.search.operators.clues import (
 from runtrue.fixers.search.operators.layout import (
     around,
     before,
+    defaults_of,
     entered,
     first_of,
     free,
@@ -184,17 +185,8 @@ def default_value(site: EditSite) -> Iterator[Edit]:
     if function is None or not free(site.program, first := first_of(function)):
         return
     program = site.program
-    spec = function.args
-    positional = [*spec.posonlyargs, *spec.args]
-    pairs = list(
-        zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True)
-    )
-    pairs += [
-        (one, value) for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value
-    ]
-    for one, value in pairs:
+    for name, value in defaults_of(function):
         text = program.source(value)
-        name = one.arg
         if isinstance(value, ast.List | ast.Dict | ast.Set | ast.Call) and "\n" not in text:
             start, end = program.span(value)
             lines = _for_none(program, first, name, text)

@@ -210,6 +210,17 @@ def parameters(function: Function) -> list[str]:
     return [name for name in names if name not in ("self", "cls")]
 
 
+def defaults_of(function: Function) -> list[tuple[str, ast.expr]]:
+    """The parameters of a function that have a default, with it."""
+    spec = function.args
+    named = [*spec.posonlyargs, *spec.args]
+    pairs = list(zip(named[len(named) - len(spec.defaults) :], spec.defaults, strict=True))
+    pairs += [
+        (one, value) for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if value
+    ]
+    return [(one.arg, value) for one, value in pairs]
+
+
 @lru_cache(maxsize=16)
 def undefined(program: Program) -> frozenset[str]:
     """The names that are used, and bound nowhere that they could be seen from."""

@@ -9,8 +9,9 @@ from itertools import islice
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import raised
+from runtrue.fixers.search.operators.differences import mentioned_texts
 from runtrue.fixers.search.operators.facts import facts_at, program_facts
-from runtrue.fixers.search.operators.layout import indented, is_elif, loop_of, rigid
+from runtrue.fixers.search.operators.layout import defaults_of, indented, is_elif, loop_of, rigid
 from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import Code, level_of, rewrite
@@ -258,6 +259,37 @@ def _bodies(program: Program, node: ast.If) -> Iterator[str]:
         branch = branch.orelse[0]
 
 
+def another_text(site: EditSite) -> Iterator[Edit]:
+    """A text that a failing test is about, beside those that a condition or a row lets in."""
+    program, node = site.program, site.node
+    match node:
+        case ast.Compare(
+            ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=str()) as own]
+        ):
+            sign = "in" if isinstance(node.ops[0], ast.Eq) else "not in"
+            form = f"{program.source(node.left)} {sign} ({{own}}, {{other}})"
+            place: ast.expr = node
+        case ast.Call(
+            func=ast.Attribute(attr="startswith" | "endswith"),
+            args=[ast.Constant(value=str()) as own],
+        ):
+            form, place = "({own}, {other})", own
+        case (
+            ast.Tuple(elts=[_, *_, own]) | ast.List(elts=[_, *_, own]) | ast.Set(elts=[_, *_, own])
+        ):
+            form, place = "{own}, {other}", own
+            if not all(isinstance(getattr(one, "value", None), str) for one in node.elts):
+                return
+        case _:
+            return
+    known = {getattr(one, "value", None) for one in ast.walk(node)}
+    others = [text for text in mentioned_texts(site.failures) if text not in known]
+    for n, text in enumerate(others[:_MOST]):
+        made = form.format(own=program.source(own), other=repr(text))
+        if "\n" not in made:
+            yield program.replace("case", place, made, unlikely=2.0 + 0.4 * n)
+
+
 def other_call(site: EditSite) -> Iterator[Edit]:
     """A call that the class, or the file, makes with the same arguments elsewhere."""
     program, node = site.program, site.node
@@ -321,9 +353,7 @@ def flagged(site: EditSite) -> Iterator[Edit]:
     for n, name in enumerate(sorted(flags, key=lambda one: uses[one])[:_MOST]):
         rare = (0.4 if not uses[name] else 0.8) + 0.2 * n
         text = program.source(node)
-        for m, (word, sign) in enumerate(
-            (("and", "not "), ("and", ""), ("or", ""), ("or", "not "))
-        ):
+        for m, (word, sign) in enumerate(_SWITCHES):
             loose = level_of(node) <= (4 if word == "and" else 3)
             inner = f"({text})" if loose or "\n" in text else text
             whole = Code(f"{sign}{name} {word} {inner}", 5 if word == "and" else 4)
@@ -332,20 +362,12 @@ def flagged(site: EditSite) -> Iterator[Edit]:
 
 def _flags(function: Function) -> list[str]:
     """Return the parameters of a function that are on or off."""
-    spec = function.args
-    named = [*spec.posonlyargs, *spec.args]
-    pairs = list(zip(named[len(named) - len(spec.defaults) :], spec.defaults, strict=True))
-    pairs += [
-        (one, value)
-        for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-        if value is not None
-    ]
     return [
-        one.arg
-        for one, value in pairs
+        name
+        for name, value in defaults_of(function)
         if isinstance(value, ast.Constant) and isinstance(value.value, bool)
     ]
 
 
-PARALLEL_STATEMENTS = (other_target, renamed_definition, other_case)
+PARALLEL_STATEMENTS = (other_target, renamed_definition, other_case, another_text)
 PARALLEL_EXPRESSIONS = (like_parallel, longer_call, other_call, flagged)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.facts import program_facts
-from runtrue.fixers.search.operators.layout import parameters
+from runtrue.fixers.search.operators.layout import defaults_of, parameters
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
@@ -114,17 +114,9 @@ def _defaults(site: EditSite) -> dict[str, list[str]]:
 def _defaults_in(program: Program) -> dict[str, list[str]]:
     counted: dict[str, Counter[str]] = {}
     for function in walk(program.tree, ast.FunctionDef, ast.AsyncFunctionDef):
-        spec = function.args
-        named = [*spec.posonlyargs, *spec.args]
-        pairs = list(zip(named[len(named) - len(spec.defaults) :], spec.defaults, strict=True))
-        pairs += [
-            (one, value)
-            for one, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-            if value is not None
-        ]
-        for one, value in pairs:
+        for name, value in defaults_of(function):
             if isinstance(value, ast.Constant):
-                counted.setdefault(one.arg, Counter())[program.source(value)] += 1
+                counted.setdefault(name, Counter())[program.source(value)] += 1
     return {name: [text for text, _ in found.most_common(2)] for name, found in counted.items()}
 
 

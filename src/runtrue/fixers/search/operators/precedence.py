@@ -118,7 +118,7 @@ def joined(word: str, *parts: Code) -> Code:
     if len(parts) == 1:
         return parts[0]
     level = AND if word == "and" else OR
-    return Code(f" {word} ".join(at_least(part, level + 1) for part in parts), level)
+    return Code(f" {word} ".join(at_least(part, level) for part in parts), level)
 
 
 def called(function: str, *arguments: Code) -> Code:

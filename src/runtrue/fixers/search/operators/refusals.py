@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Failure
+from runtrue.fixers.search.operators.clues import raised
 from runtrue.fixers.search.operators.differences import for_failures
 from runtrue.fixers.search.operators.layout import (
     ENDS,
@@ -19,11 +20,14 @@ from runtrue.fixers.search.operators.layout import (
     parameters,
 )
 from runtrue.fixers.search.operators.nodes import walk
-from runtrue.fixers.search.operators.seam import EditSite
+from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
 from runtrue.fixers.search.program import BUILTINS, Function, Program
 
 _MISSED = re.compile(r"DID NOT RAISE .*?([\w.]+)'?>?$|^(\w+) not raised", re.MULTILINE)
 _MOST_PARAMETERS = 4
+#: How the names of exceptions end, and those that are mostly raised.
+_ERRORS = ("Error", "Exception", "Invalid")
+_USUAL = ("ValueError", "TypeError", "KeyError", "AttributeError", "IndexError", "RuntimeError")
 
 
 def refuse_rest(site: EditSite) -> Iterator[Edit]:
@@ -70,6 +74,38 @@ def refuse_argument(site: EditSite) -> Iterator[Edit]:
             for m, test in enumerate(_senseless(function, argument)):
                 lines, rare = (f"if {test}:", line), 1.0 + 0.3 * (n + m)
                 yield line_before(program, "refuse", first, "first", *lines, unlikely=rare)
+
+
+def refuse_value(site: EditSite) -> Iterator[Edit]:
+    """Raise for a value that was worked out and is none: `if not found: raise …` behind it."""
+    program, node = site.program, site.node
+    match node:
+        case ast.Assign(targets=[ast.Name(id=about)]) if free(program, node):
+            pass
+        case _:
+            return
+    for name in _missed(program, site.failures):
+        line = f"raise {_built(program, name, site.function, about)}"
+        for n, test in enumerate((f"not {about}", f"{about} is None")):
+            put = after(program, node, f"if {test}:", program.step + line)
+            says = f"`if {test}: {line}` behind it"
+            yield program.edit("refuse", node, says, put, unlikely=1.5 + 0.3 * n)
+
+
+@edits("refuse")
+def refuse_otherwise(site: EditSite, node: ast.Raise) -> Ways:
+    """Another exception than the one that a test did not wait for."""
+    match node.exc:
+        case ast.Call(func=ast.Name(id=own) as called) | (ast.Name(id=own) as called):
+            pass
+        case _:
+            return
+    if not any(one.exception.rpartition(".")[2] == own for one in raised(site)):
+        return
+    named = [one for one in site.program.names_in(site.program.tree) if one.endswith(_ERRORS)]
+    for n, name in enumerate(dict.fromkeys([*named, *_USUAL])):
+        if name != own:
+            yield called, name, 0.5 + 0.2 * n
 
 
 def _senseless(function: Function, name: str) -> Iterator[str]:
@@ -125,4 +161,4 @@ def _asked_for(function: Function | None, names: list[str]) -> str | None:
     return max(asked, key=asked.count) if asked else next(iter(names), None)
 
 
-REFUSALS = (refuse_rest, refuse_else, refuse_argument)
+REFUSALS = (refuse_rest, refuse_else, refuse_argument, refuse_value, refuse_otherwise)

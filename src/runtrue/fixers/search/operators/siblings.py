@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from textwrap import dedent
 
 from runtrue.fixers.search.edit import Edit, Splice
-from runtrue.fixers.search.operators.layout import is_docstring
+from runtrue.fixers.search.operators.layout import free, is_docstring, parameters, rigid
 from runtrue.fixers.search.operators.likeness import likeness
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.seam import EditSite, Ways, edits
@@ -89,28 +90,37 @@ def same_branch(site: EditSite) -> Iterator[Edit]:
 
 
 def same_for_parameter(site: EditSite) -> Iterator[Edit]:
-    """Do for a parameter that nothing uses what is done for another one."""
+    """Do for one parameter what is done for another: `b = clean(b)` behind `a = clean(a)`."""
     program, node = site.program, site.node
     function = program.function_of(node)
-    if function is None or not isinstance(node, ast.stmt) or node not in function.body:
+    if function is None or not isinstance(node, ast.stmt) or not free(program, node):
         return
-    parameters = [one.arg for one in walk(function.args, ast.arg)]
-    read = {one.id for one in walk(function, ast.Name)}
-    unused = [name for name in parameters if name not in read and name not in ("self", "cls")]
-    if not unused or is_docstring(node) or (node.end_lineno or 0) - node.lineno >= _LINES:
+    if isinstance(node, _ENDS) or is_docstring(node):
         return
-    used = sorted({one.id for one in walk(node, ast.Name)} & {*parameters})
+    if rigid(node) or (node.end_lineno or 0) - node.lineno >= _LINES:
+        return
+    given = parameters(function)
+    asked = {one.id for one in walk(node, ast.Name)}
+    used = [name for name in given if name in asked]
     start, end = program.line_span(node)
-    text = program.text[start:end]
-    # The last line of a file may have no end.
-    text += "" if text.endswith("\n") else "\n"
+    text, shapes = program.text[start:end], _shapes(function)
+    unused = _unused(function)
+    for other in used:
+        copies = {
+            name: re.sub(rf"\b{re.escape(other)}\b", name, text) for name in given if name != other
+        }
+        done = {name for name, copy in copies.items() if _shape(copy) in shapes}
+        is_about = len(used) == 1 and _is_about(program, node, other)
+        for name in given:
+            if name in done | asked or not (is_about or name in unused):
+                continue
+            # What is done for several is a habit.
+            rare = _UNUSED if name in unused else 0.5 if done else 2.0 - likeness(name, other)
+            line = copies[name].rstrip("\n")
+            made = Splice(end, end, f"{line}\n" if text.endswith("\n") else f"\n{line}")
+            says = f"the same for `{name}` as for `{other}`"
+            yield program.edit("sibling_code", node, says, made, unlikely=rare)
     for name in unused[:3]:
-        for other in used:
-            if other not in ("self", "cls") and not isinstance(node, _ENDS):
-                copy = re.sub(rf"\b{re.escape(other)}\b", name, text)
-                says = f"the same for `{name}` as for `{other}`"
-                made = Splice(start, start, copy)
-                yield program.edit("sibling_code", node, says, made, unlikely=_UNUSED)
         for call in walk(node, ast.Call):
             if call.args or call.keywords:
                 behind = program.span((call.args + [k.value for k in call.keywords])[-1])[1]
@@ -119,6 +129,20 @@ def same_for_parameter(site: EditSite) -> Iterator[Edit]:
                 says = f"`{name}={name}` handed on"
                 made = Splice(behind, behind, f", {name}={name}")
                 yield program.edit("sibling_code", node, says, made, unlikely=2 * _UNUSED)
+
+
+def _is_about(program: Program, node: ast.stmt, name: str) -> bool:
+    """Return whether a statement only asks for a value, or sets something named like it."""
+    match node:
+        case ast.If(test=test, orelse=[]):
+            heads: list[ast.expr] = [test]
+        case ast.Assign(targets=heads):
+            pass
+        case ast.AugAssign(target=target):
+            heads = [target]
+        case _:
+            return False
+    return any(re.search(rf"\b{re.escape(name)}\b", program.source(one)) for one in heads)
 
 
 @edits("sibling_code")
@@ -174,6 +198,27 @@ def _branches(program: Program) -> tuple[_Piece, ...]:
         for one in walk(function, ast.If)
     ]
     return tuple(one for one in found if one is not None)
+
+
+@lru_cache(maxsize=256)
+def _shapes(function: Function) -> frozenset[str]:
+    """Return the shapes of the statements of a function."""
+    return frozenset(ast.dump(one) for one in walk(function, ast.stmt))
+
+
+def _shape(lines: str) -> str | None:
+    """Return the shape of a statement as it is written; None if it is none."""
+    try:
+        return ast.dump(ast.parse(dedent(lines)).body[0])
+    except (SyntaxError, IndexError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _unused(function: Function) -> tuple[str, ...]:
+    """Return the parameters of a function that it does not read."""
+    read = {one.id for one in walk(function, ast.Name)}
+    return tuple(name for name in parameters(function) if name not in read)
 
 
 def _functions(program: Program) -> Iterator[Function]:

@@ -42,7 +42,7 @@ KINDS: dict[str, str] = {
     "begin": "a beginning for a variable that has none",
     "borrow": "a statement of the same function written once more",
     "bind": "a value of each round bound in the function that the round makes",
-    "case": "a branch for another constant of the same kind",
+    "case": "another constant of the same kind: a branch for it, or let in with others",
     "call": "the brackets of a call that was not made",
     "catch": "the exception that was seen, caught",
     "cause": "`from` behind a `raise` in a handler",
@@ -132,6 +132,7 @@ STATEMENTS: tuple[Operator, ...] = (
         type_tests.converted_if,
         unread.use_unread,
         unread.hungry_attribute,
+        unread.unset_attribute,
         unread.forgotten_function,
     ),
 )

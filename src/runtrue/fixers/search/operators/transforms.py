@@ -21,6 +21,7 @@ from typing import Any
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Failure
 from runtrue.fixers.search.operators.differences import changes, differences, for_failures
+from runtrue.fixers.search.operators.facts import program_facts
 from runtrue.fixers.search.operators.layout import before, free
 from runtrue.fixers.search.operators.nodes import walk
 from runtrue.fixers.search.operators.precedence import code
@@ -260,8 +261,11 @@ def same_use(site: EditSite) -> Iterator[Edit]:
     if not isinstance(node, ast.Name | ast.Attribute) or not _is_passed_on(program, node):
         return
     own = program.source(node)
-    for n, (way, _) in enumerate(_uses(program).get(_last(own), ())):
-        yield from rewrites(site, "same_use", node, {way: 1.0 + 0.3 * n}, a=code(program, node))
+    uses = _uses(program)
+    alike = {way: 1.0 + 0.3 * n for n, (way, _) in enumerate(uses.get(_last(own), ()))}
+    # What the file does to many a value, under whatever name.
+    usual = {way: 2.0 + 0.3 * n for n, (way, _) in enumerate(uses.get("", ()))}
+    yield from rewrites(site, "same_use", node, usual | alike, a=code(program, node))
 
 
 _MOST_USES = 4
@@ -271,8 +275,16 @@ _MOST_USES = 4
 def _uses(program: Program) -> dict[str, list[tuple[str, int]]]:
     """Return how values are wrapped in a file, by the last word of what they are called."""
     counted: dict[str, dict[str, int]] = {}
+    own = program_facts(program).functions
     for one in ast.walk(program.tree):
         match one:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=name),
+                args=given,
+                keywords=[],
+            ) if all(map(_is_fixed, given)):
+                said = ", ".join(map(program.source, given))
+                way = f"{{a}}.{name}({said})" if not {*"{\n"} & {*said} else ""
             case ast.Call(
                 func=ast.Name() | ast.Attribute() as func,
                 args=[ast.Name() | ast.Attribute() as value],
@@ -280,21 +292,23 @@ def _uses(program: Program) -> dict[str, list[tuple[str, int]]]:
             ):
                 name = program.source(func)
                 way = f"{name}({{a}})" if "{" not in name and "\n" not in name else ""
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name() | ast.Attribute() as value, attr=name),
-                args=[],
-                keywords=[],
-            ):
-                way = f"{{a}}.{name}()"
             case _:
                 continue
         if way and not isinstance(program.parents.get(one), ast.Expr):
             uses = counted.setdefault(_last(program.source(value)), {})
             uses[way] = uses.get(way, 0) + 1
+            if isinstance(one.func, ast.Name | ast.Attribute) and _last(name) in own:
+                usual = counted.setdefault("", {})
+                usual[way] = usual.get(way, 0) + 1
     return {
         name: sorted(uses.items(), key=lambda one: -one[1])[:_MOST_USES]
         for name, uses in counted.items()
     }
+
+
+def _is_fixed(node: ast.expr) -> bool:
+    """Return whether an argument is the same everywhere in a file."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
 
 
 def _last(text: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from runtrue.fixers.search.edit import Edit
 from runtrue.fixers.search.evidence import Failure
@@ -55,7 +57,12 @@ def wider_isinstance(site: EditSite) -> Iterator[Edit]:
         if frame.file == program.file and name in frame.values
     ]
     others = [kind for one in own for kind in _TOGETHER.get(one, ())]
-    found = [one for one in dict.fromkeys([*seen, *others]) if one in names and one not in own]
+    others += [kind for one in (program, *site.others) for kind in _types_asked_for(one)]
+    found = [
+        one
+        for one in dict.fromkeys([*seen, *others])
+        if one.partition(".")[0] in names and one not in own
+    ]
     for n, kind in enumerate(found[:_MOST]):
         text = f"({', '.join([*own, kind])})"
         yield program.replace("isinstance", kinds, text, unlikely=0.8 + 0.3 * n)
@@ -64,6 +71,16 @@ def wider_isinstance(site: EditSite) -> Iterator[Edit]:
             rest = [other for other in own if other != one]
             text = rest[0] if len(rest) == 1 else f"({', '.join(rest)})"
             yield program.replace("isinstance", kinds, text, unlikely=2.5)
+
+
+@lru_cache(maxsize=256)
+def _types_asked_for(program: Program) -> tuple[str, ...]:
+    """Return the types that values are checked for in a file, the usual one first."""
+    found: Counter[str] = Counter()
+    for call in program_facts(program).calls.get("isinstance", ()):
+        for one in walk(call.args[-1], ast.Name, ast.Attribute) if call.args else ():
+            found[program.source(one)] += 1
+    return tuple(kind for kind, _ in found.most_common())
 
 
 def converted_if(site: EditSite) -> Iterator[Edit]:

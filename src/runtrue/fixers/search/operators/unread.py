@@ -8,7 +8,17 @@ from functools import lru_cache
 from textwrap import shorten
 
 from runtrue.fixers.search.edit import Edit, Splice
+from runtrue.fixers.search.operators.layout import (
+    ENDS,
+    entered,
+    first_of,
+    free,
+    line_after,
+    line_before,
+    parameters,
+)
 from runtrue.fixers.search.operators.nodes import walk
+from runtrue.fixers.search.operators.precedence import Code, joined, rewrite
 from runtrue.fixers.search.operators.seam import EditSite
 from runtrue.fixers.search.program import Function, Program
 
@@ -18,12 +28,15 @@ _ROLES = frozenset(
 )
 #: The most of them in a function: with more, it is hardly a slip.
 _MOST = 3
+#: What an attribute that a test misses may begin as.
+_BEGINNINGS = ("None", "[]", "{}", "0", "False", '""')
 
 
 def use_unread(site: EditSite) -> Iterator[Edit]:
     """A variable that nothing reads: given as a further element or argument, or for another."""
     program, node = site.program, site.node
-    if not isinstance(node, ast.Tuple | ast.List | ast.Call | ast.Name) or not site.is_read:
+    kinds = ast.Tuple | ast.List | ast.Call | ast.Name | ast.Compare | ast.BoolOp | ast.UnaryOp
+    if not isinstance(node, kinds) or not site.is_read:
         return
     if (function := program.function_of(node)) is None:
         return
@@ -35,6 +48,11 @@ def use_unread(site: EditSite) -> Iterator[Edit]:
                 yield _behind(program, node, last, name, 0.3)
             case ast.Call(args=[*_, last], keywords=[]) if not isinstance(last, ast.GeneratorExp):
                 yield _behind(program, node, last, name, 1.0)
+        if site.role == "test":
+            here = site.code(node)
+            for n, word in enumerate(("and", "or")):
+                whole = joined(word, Code(name), here)
+                yield rewrite(program, "unread", node, whole, unlikely=0.5 + 0.3 * n)
 
 
 def forgotten_function(site: EditSite) -> Iterator[Edit]:
@@ -86,6 +104,43 @@ def hungry_attribute(site: EditSite) -> Iterator[Edit]:
     for other in unread if isinstance(ctx, ast.Load) else unset:
         if other != name:
             yield program.replace("unread", node, f"self.{other}", unlikely=0.5)
+
+
+def unset_attribute(site: EditSite) -> Iterator[Edit]:
+    """An attribute that a class reads, or a test misses, set where an object is made."""
+    program, node = site.program, site.node
+    function = entered(program, node)
+    owner = program.parents.get(function) if function is not None else None
+    if function is None or function.name != "__init__" or not isinstance(owner, ast.ClassDef):
+        return
+    attributes = [
+        one
+        for one in walk(owner, ast.Attribute)
+        if isinstance(one.value, ast.Name) and one.value.id == "self"
+    ]
+    given = {one.attr for one in attributes if isinstance(one.ctx, ast.Store)}
+    given |= {one.name for one in walk(owner, ast.FunctionDef, ast.AsyncFunctionDef)}
+    read = {one.attr for one in attributes}
+    missed = {one.missed_attribute for one in site.failures}
+    first, last = first_of(function), function.body[-1]
+    begun = {one.attr for one in walk(function, ast.Attribute) if isinstance(one.ctx, ast.Store)}
+    ways = [
+        (attribute, name, 0.5)
+        for name in parameters(function)
+        for attribute in (name, f"_{name}")
+        if attribute in (read | missed) - given
+    ]
+    ways += [
+        (attribute, value, 1.0 + 0.3 * n)
+        for attribute in sorted(missed & read - begun)
+        for n, value in enumerate(_BEGINNINGS)
+    ]
+    for attribute, value, rare in ways:
+        line = f"self.{attribute} = {value}"
+        if free(program, last) and not isinstance(last, ENDS):
+            yield line_after(program, "unread", last, "at the end", line, unlikely=rare)
+        if free(program, first):
+            yield line_before(program, "unread", first, "first", line, unlikely=rare + 0.5)
 
 
 @lru_cache(maxsize=256)
