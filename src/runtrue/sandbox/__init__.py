@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SentProject,
         add_candidates,
         checkout_in,
+        demand_object_name,
         make_checkout,
         pack_candidates,
     )
@@ -67,7 +68,10 @@ __all__ = lazy_exports(
             "Branch changed_since_head current_branch is_branch_name place_of_branch "
             "stage_as_committed tip_of"
         ),
-        "checkout": ("SentProject add_candidates checkout_in make_checkout pack_candidates"),
+        "checkout": (
+            "SentProject add_candidates checkout_in demand_object_name make_checkout "
+            "pack_candidates"
+        ),
         "environment": "allowed search_path secret_variables",
         "git": "remove",
         "git_command": "ForeignRepository run_git",
