@@ -58,7 +58,7 @@ def test_who_does_not_share_may_read(log: SharedLog, database_url: str, tmp_path
         grace.pull()
         assert grace.recall(USERS, "username") == "$.login"
         grace.remember(USERS, "mail", "$.email", fixer="fields")
-    assert [entry.data["wanted"] for entry in log.entries(0)] == ["username"]
+    assert [json.loads(entry.data)["wanted"] for entry in log.entries(0)] == ["username"]
 
 
 def test_a_log_copied_twice_changes_nothing(

@@ -129,7 +129,7 @@ class Question:
     asked_at: float
 
 
-_ID = re.compile(r"[0-9a-f]{8,64}")
+_ID = re.compile(r"[0-9a-z]{8,64}")
 #: The columns of a run, in the order that `run_row` takes them.
 RUN_COLUMNS = "id, kind, title, state, fence, owner, input, result, error, created_at, ended_at"
 
