@@ -14,9 +14,8 @@ ACTION = Path(__file__).resolve().parents[2] / "scripts" / "action"
 def test_the_action_imports_no_module_of_the_pull_request(tmp_path: Path) -> None:
     checkout, mark = tmp_path / "checkout", tmp_path / "ran"
     checkout.mkdir()
-    (checkout / "json.py").write_text(
-        f"open({str(mark)!r}, 'w').close()\nload = lambda file: {{}}\n"
-    )
+    loads = f"open({str(mark)!r}, 'w').close()\nload = lambda file: {{}}\n"
+    (checkout / "json.py").write_text(loads)
     program = tmp_path / "runtrue"
     program.write_text('#!/bin/sh\necho \'{"status": "passed"}\'\n')
     program.chmod(0o755)
