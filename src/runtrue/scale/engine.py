@@ -36,8 +36,8 @@ class _PlainValues(pickle.Unpickler):
         raise pickle.UnpicklingError(f"a row of the database names {module}.{name}")
 
 
-def _read_plain(self: DefaultSerializer, text: str) -> Any:
-    return _PlainValues(io.BytesIO(base64.b64decode(text))).load()
+def _read_plain(self: DefaultSerializer, serialized_data: str) -> Any:
+    return _PlainValues(io.BytesIO(base64.b64decode(serialized_data))).load()
 
 
 # A row says by itself that it is a pickle, whichever serializer is configured.
