@@ -52,7 +52,7 @@ def next_tick(cron: str, zone: str, after: float) -> float:
         begin = datetime.fromtimestamp(after, zone_named(zone))
         return next(CronSim(cron, begin)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"{after} is no time of a clock") from error
+        raise UsageError(f"{after} cannot be read as a time") from error
     except CronSimError as error:
         raise UsageError(
             f"{cron!r} is not a cron expression ({error}): write minute, hour, day of the month, "

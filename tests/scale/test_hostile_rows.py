@@ -1,4 +1,4 @@
-"""Whoever can write to the database may forge runs, and reaches no files of those who read it."""
+"""Anyone who can write to the database may forge runs, and reaches no files of those who read it."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class LogEntry(msgspec.Struct, frozen=True):
     at: float
     kind: str
     run_id: str
-    #: As JSON: whoever can write to the database may have written anything.
+    #: As JSON. Anyone who can write to the database may have written it.
     data: str
 
 

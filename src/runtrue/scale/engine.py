@@ -41,7 +41,7 @@ def _read_plain(self: DefaultSerializer, serialized_data: str) -> Any:
 
 
 # A row says by itself that it is a pickle, whichever serializer is configured.
-DefaultSerializer.deserialize = _read_plain  # type: ignore[method-assign]
+DefaultSerializer.deserialize = _read_plain  # type: ignore[method-assign, assignment]
 
 
 def migrate_engine(db: PostgresDatabase) -> None:
