@@ -1,4 +1,4 @@
-"""Anyone who can write to the database may forge runs, and reaches no files of those who read it."""
+"""Anyone who can write to the database may forge runs, and reaches no files of its readers."""
 
 from __future__ import annotations
 
