@@ -27,6 +27,7 @@ from runtrue.sandbox import (
     SentProject,
     add_candidates,
     checkout_in,
+    demand_object_name,
     make_checkout,
     pack_candidates,
     remove,
@@ -113,7 +114,8 @@ class RunFiles:
         self._table.put(self._run_id, {f"{_FILE}{_NOTES}/{file.name}": file.read_bytes()})
 
     def _objects(self) -> set[str]:
-        return {name.removeprefix(_OBJECT) for name in self._names if name.startswith(_OBJECT)}
+        names = (name for name in self._names if name.startswith(_OBJECT))
+        return {demand_object_name(name.removeprefix(_OBJECT)) for name in names}
 
     def _new_files(self) -> dict[str, bytes]:
         found = {}
@@ -152,7 +154,7 @@ class RunFiles:
         """
         if _BASE not in self._names:
             return False
-        base = self._get(_BASE).decode()
+        base = demand_object_name(self._get(_BASE).decode())
         objects = self._objects()
         if not sandbox.is_made or not project.is_relative_to(sandbox.top):
             sandbox.rebuild(base, map(self._object, objects))

@@ -111,6 +111,37 @@ def test_a_deleted_run_leaves_no_tick_behind(journal: Journal) -> None:
     assert journal.schedules()[0].last_run is None
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("cron", "odd"),
+        ("cron", "0 0 30 2 *"),
+        ("zone", "../../etc/passwd"),
+        ("missed", "odd"),
+        ("input", "{"),
+        ("next_at", -1e300),
+    ],
+)
+def test_a_schedule_that_cannot_tick_is_paused_and_keeps_no_other_waiting(
+    journal: Journal, column: str, value: object
+) -> None:
+    add(journal, ago=10, missed=Missed.ALL)
+    journal._db.execute(
+        f"UPDATE schedules SET name = 'broken', {column} = ?",  # noqa: S608 - a name of ours
+        (value,),
+    )
+    add(journal, ago=70)
+    journal._db.execute(
+        "UPDATE schedules SET next_at = ? WHERE name = 'broken' AND next_at > 0", (1,)
+    )
+    begun = []
+    with pytest.raises(UsageError, match="schedule broken was paused: "):  # noqa: PT012
+        for schedule, _ in begin_due(journal):
+            begun.append(schedule.name)
+    assert begun == ["s"]
+    assert begin(journal) == []
+
+
 def at(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo("Europe/Berlin")).timestamp()
 

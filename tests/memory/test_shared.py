@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_who_does_not_share_may_read(log: SharedLog, database_url: str, tmp_path
         grace.pull()
         assert grace.recall(USERS, "username") == "$.login"
         grace.remember(USERS, "mail", "$.email", fixer="fields")
-    assert [entry.data["wanted"] for entry in log.entries(0)] == ["username"]
+    assert [json.loads(entry.data)["wanted"] for entry in log.entries(0)] == ["username"]
 
 
 def test_a_log_copied_twice_changes_nothing(
@@ -125,3 +126,46 @@ def test_machines_that_write_at_once_leave_no_entry_out(
             grace.pull()
         grace.pull()
         assert len(grace.list()) == 40
+
+
+FIX = {
+    **{"fingerprint": "f", "shape": "s", "error_type": "E", "cause": "x", "language": "python"},
+    **{"diff": "d", "template": None, "template_key": "k", "fixer": "agent"},
+    **{"project": "p", "path": "q"},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("fix", "{"),
+        ("fix", "[]"),
+        ("fix", "{}"),
+        ("fix", "[" * 100_000),
+        ("fix", json.dumps({**FIX, "shape": {}})),
+        ("fix", json.dumps({**FIX, "diff": 2**70})),
+        ("fix", json.dumps({**FIX, "diff": "\ud800"})),
+        ("fix", json.dumps({**FIX, "diff": "x" * 2_000_000})),
+        ("name", "{}"),
+        ("name", json.dumps({"wanted": None})),
+        ("odd", "{}"),
+    ],
+    ids=range(11),
+)
+def test_an_entry_that_somebody_made_up_hides_no_others(
+    log: SharedLog, database_url: str, tmp_path: Path, kind: str, data: str
+) -> None:
+    db = PostgresDatabase(database_url)
+    good = json.dumps({**FIX, "shape": "good"})
+    for what, run, text in (
+        *((kind, "r0", data), ("applied", "r0", "{}")),
+        *(("fix", "r1", good), ("applied", "r1", "{}")),
+    ):
+        db.execute(
+            "INSERT INTO memory_log (at, what, run_id, data) VALUES (1, ?, ?, ?)", (what, run, text)
+        )
+    db.close()
+    with DebugMemory(tmp_path / "ada", shared=log) as ada:
+        ada.pull()
+        assert ada.trouble is None
+        assert len(ada.fixes()) == 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,6 +16,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
+from runtrue.cli.hooks.arranged import own_program
 from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json
@@ -209,7 +210,7 @@ def run_schedules(once: bool) -> int:
             going = [process for process in going if process.returncode is None]
             run_id = next(due, None) if len(going) < _AT_ONCE else None
             if run_id is not None:
-                command = [sys.executable, "-m", "runtrue", "runs", "resume", run_id]
+                command = [*own_program(), "runs", "resume", run_id]
                 going.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
                 continue
             if once and not going:
@@ -225,9 +226,12 @@ def run_schedules(once: bool) -> int:
 
 def _begun(journal: Journal) -> Iterator[str]:
     """Begin the runs that are due, each when it is asked for, and yield them."""
-    for found, run_id in begin_due(journal):
-        echo(f"schedule {found.name} began run {run_id}", err=True)
-        yield run_id
+    try:
+        for found, run_id in begin_due(journal):
+            echo(f"schedule {found.name} began run {run_id}", err=True)
+            yield run_id
+    except UsageError as error:
+        echo(f"runtrue: {error}", err=True)
 
 
 @schedule.command()
@@ -238,7 +242,7 @@ def timer() -> int:
     Example:
       runtrue schedule timer    # says where to put them
     """
-    program = f"{sys.executable} -m runtrue schedule run --once"
+    program = shlex.join([*own_program(), "schedule", "run", "--once"])
     echo(
         "# ~/.config/systemd/user/runtrue-schedule.service\n"
         "[Unit]\n"

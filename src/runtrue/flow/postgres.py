@@ -164,7 +164,7 @@ class PostgresDatabase:
                 f"the journal {self.name} cannot be {verb}: {_first_line(error)}; start the server "
                 "or correct RUNTRUE_DATABASE, then continue with `runtrue runs resume`"
             ) from error
-        except (psycopg.Error, msgspec.MsgspecError) as error:
+        except (psycopg.Error, msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise JournalError(
                 f"the journal {self.name} is not as runtrue made it: {_first_line(error)}; "
                 "`runtrue database check` says more"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 import msgspec
 
-from runtrue.errors import FlowChanged
+from runtrue.errors import FlowChanged, JournalError
 from runtrue.flow.owner import Owner
+from runtrue.foreign_text import visible_name
 from runtrue.typed_data import convert, decode_json
 
 T = TypeVar("T")
@@ -128,6 +130,7 @@ class Question:
     asked_at: float
 
 
+_ID = re.compile(r"[0-9a-z]{8,64}")
 #: The columns of a run, in the order that `run_row` takes them.
 RUN_COLUMNS = "id, kind, title, state, fence, owner, input, result, error, created_at, ended_at"
 
@@ -135,6 +138,9 @@ RUN_COLUMNS = "id, kind, title, state, fence, owner, input, result, error, creat
 def run_row(row: tuple[Any, ...]) -> RunRow:
     """A run out of its columns."""
     run_id, kind, title, state, fence, owner, data, result, error, created_at, ended_at = row
+    if not _ID.fullmatch(run_id):
+        # Files are named by it.
+        raise JournalError(f"the journal has a run with the id {visible_name(run_id)!r}: delete it")
     return RunRow(
         id=run_id,
         kind=kind,
@@ -142,8 +148,8 @@ def run_row(row: tuple[Any, ...]) -> RunRow:
         state=RunState(state),
         fence=fence,
         owner=None if owner is None else read_owner(owner),
-        input=msgspec.json.decode(data),
-        result=None if result is None else msgspec.json.decode(result),
+        input=msgspec.json.decode(data, type=dict[str, Any]),
+        result=None if result is None else msgspec.json.decode(result, type=dict[str, Any]),
         error=error,
         created_at=created_at,
         ended_at=ended_at,

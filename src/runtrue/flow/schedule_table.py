@@ -82,15 +82,23 @@ class ScheduleTable(RunTable):
             rows = self._db.execute(f"SELECT {_COLUMNS} FROM schedules ORDER BY name").fetchall()
         return [_schedule(row) for row in rows]
 
-    def due_schedules(self, now: float) -> list[Schedule]:
-        """Return the schedules whose next tick has come, the earliest first."""
+    def schedule(self, name: str) -> Schedule | None:
+        """Return a schedule by its name, if there is one. Raises UsageError for a broken one."""
+        with self._db.explained("read"):
+            row = self._db.execute(
+                f"SELECT {_COLUMNS} FROM schedules WHERE name = ?", (name,)
+            ).fetchone()
+        return None if row is None else _schedule(row)
+
+    def due_schedules(self, now: float) -> list[str]:
+        """Return the names of schedules whose next tick has come, the earliest first."""
         with self._db.explained("read"):
             rows = self._db.execute(
-                f"SELECT {_COLUMNS} FROM schedules WHERE paused = 0 AND next_at <= ? "
+                "SELECT name FROM schedules WHERE paused = 0 AND next_at <= ? "
                 "ORDER BY next_at, name",
                 (now,),
             ).fetchall()
-        return [_schedule(row) for row in rows]
+        return [name for (name,) in rows]
 
     def advance(self, schedule: Schedule, next_at: float, *, tick: float | None) -> str | None:
         """Move a schedule on to its next tick, and begin the run of `tick`; return that run.
@@ -140,14 +148,19 @@ class ScheduleTable(RunTable):
 
 def _schedule(row: tuple[Any, ...]) -> Schedule:
     name, cron, zone, queue, missed, paused, kind, title, data, next_at, last_at, last_run = row
+    try:
+        run = NewRun(kind=kind, title=title, input=msgspec.json.decode(data, type=dict[str, Any]))
+        how = Missed(missed)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the schedule {name} is not as runtrue made it: {error}") from error
     return Schedule(
         name=name,
         cron=cron,
         zone=zone,
         queue=queue,
-        missed=Missed(missed),
+        missed=how,
         is_paused=bool(paused),
-        run=NewRun(kind=kind, title=title, input=msgspec.json.decode(data)),
+        run=run,
         next_at=next_at,
         last_at=last_at,
         last_run=last_run,

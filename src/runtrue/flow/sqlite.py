@@ -89,7 +89,7 @@ class SqliteDatabase:
                 "free space or set RUNTRUE_HOME to a writable directory, then continue with "
                 "`runtrue runs resume`"
             ) from error
-        except (sqlite3.Error, msgspec.MsgspecError) as error:
+        except (sqlite3.Error, msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise JournalError(
                 f"the journal {self.name} is damaged: {error}; move it away and runtrue will "
                 "create a new one"

@@ -63,7 +63,7 @@ def _property(declared: Any) -> dict[str, Any]:
     if not isinstance(declared, Mapping):
         return {}
     kept = {key: declared[key] for key in ("description", "default") if key in declared}
-    kind = _TYPES.get(declared.get("type", "string"))
+    kind = _TYPES.get(str(declared.get("type", "string")))
     return {**kept, "type": kind} if kind else kept
 
 

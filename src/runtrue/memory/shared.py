@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from runtrue.flow import PostgresDatabase
 
 _YEAR = 365 * 86_400.0
+#: Characters of an entry: far more than those of a diff as it is stored.
+_LONGEST = 1_000_000
 #: The lock that writers hold, so that numbers become visible in their order.
 _WRITE_LOCK = 0x6D656D6F
 _IMPORT_NAME = """
@@ -52,7 +54,36 @@ class LogEntry(msgspec.Struct, frozen=True):
     at: float
     kind: str
     run_id: str
-    data: dict[str, Any]
+    #: As JSON. Anyone who can write to the database may have written it.
+    data: str
+
+
+class _Fix(msgspec.Struct, forbid_unknown_fields=True):
+    """A fix, as `rows.shareable_fix` gives it."""
+
+    fingerprint: str
+    shape: str
+    error_type: str
+    cause: str
+    language: str
+    diff: str
+    template: str | None
+    template_key: str
+    fixer: str
+    project: str
+    path: str
+
+
+class _Name(msgspec.Struct, forbid_unknown_fields=True):
+    """What a name turned out to be."""
+
+    kind: str
+    host: str
+    operation: str
+    wanted: str
+    found: str
+    fixer: str
+    fingerprint: str
 
 
 def sharing_request(project: Path) -> TrustRequest:
@@ -116,13 +147,11 @@ class SharedLog:
                 "SELECT l.n, l.at, coalesce(f.what, l.what), l.run_id, coalesce(f.data, l.data) "
                 "FROM memory_log l LEFT JOIN memory_log f "
                 "ON l.what = 'applied' AND f.what = 'fix' AND f.run_id = l.run_id AND f.n < l.n "
-                "WHERE l.n > ? AND l.what <> 'fix' ORDER BY l.n, f.n",
-                (begin,),
+                "WHERE l.n > ? AND l.what <> 'fix' AND length(coalesce(f.data, l.data)) <= ? "
+                "ORDER BY l.n, f.n",
+                (begin, _LONGEST),
             ).fetchall()
-        return [
-            LogEntry(n, at, kind, run, msgspec.json.decode(data))
-            for n, at, kind, run, data in found
-        ]
+        return [LogEntry(*row) for row in found]
 
     @contextmanager
     def _opened(self) -> Iterator[PostgresDatabase]:
@@ -157,17 +186,27 @@ def last_number(db: sqlite3.Connection, log: str) -> int:
 
 
 def import_entries(db: sqlite3.Connection, log: str, entries: Iterable[LogEntry]) -> None:
-    """Copy entries of a log into a memory. Done again, it changes nothing."""
+    """Copy entries of a log into a memory. Done again, it changes nothing.
+
+    What is not as runtrue writes it is passed over: one bad entry hides no others.
+    """
     number = 0
     for entry in entries:
         number = entry.number
-        match entry.kind:
-            case LogKind.FIX:
-                id_ = rows.import_fix(db, entry.data, time.time())
-                rows.add_trial(db, id_, entry.run_id, passed=True, now=time.time())
-            case LogKind.WITHDRAWN:
-                rows.unlearn(db, entry.run_id)
-            case LogKind.NAME:
-                db.execute(_IMPORT_NAME, {**entry.data, "at": entry.at})
+        with suppress(msgspec.MsgspecError, RecursionError):
+            _import_entry(db, entry)
     if number:
         db.execute("INSERT OR REPLACE INTO pulled (log, n) VALUES (?, ?)", (log, number))
+
+
+def _import_entry(db: sqlite3.Connection, entry: LogEntry) -> None:
+    match entry.kind:
+        case LogKind.FIX:
+            fix = msgspec.json.decode(entry.data, type=_Fix)
+            id_ = rows.import_fix(db, msgspec.structs.asdict(fix), time.time())
+            rows.add_trial(db, id_, entry.run_id, passed=True, now=time.time())
+        case LogKind.WITHDRAWN:
+            rows.unlearn(db, entry.run_id)
+        case LogKind.NAME:
+            name = msgspec.json.decode(entry.data, type=_Name)
+            db.execute(_IMPORT_NAME, {**msgspec.structs.asdict(name), "at": entry.at})

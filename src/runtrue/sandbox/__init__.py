@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SentProject,
         add_candidates,
         checkout_in,
+        demand_object_name,
         make_checkout,
         pack_candidates,
     )

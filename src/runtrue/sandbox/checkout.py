@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from runtrue.errors import SandboxError
+from runtrue.foreign_text import visible_name
 from runtrue.sandbox.branch import current_branch
 from runtrue.sandbox.git import Tree, remove
 from runtrue.sandbox.git_command import OURS, run_git
@@ -24,6 +25,7 @@ from runtrue.sandbox.store import AS_BYTES
 #: Beside a checkout, written when it is whole: what it is of.
 _MARK = "checkout.json"
 #: The names of git's objects, as they stand in JSON.
+_NAME = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAMES = re.compile(rb'(?<=")[0-9a-f]{40}(?:[0-9a-f]{24})?(?=")')
 
 
@@ -47,10 +49,27 @@ class SentProject:
     #: What git ignores, and so was not sent.
     not_sent: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse what would leave the checkout, or be an option of git."""
+        project, top = Path(self.project), Path(self.top)
+        if ".." in (*project.parts, *top.parts) or not project.is_relative_to(top):
+            raise ValueError(f"{self.project!r} is not in {self.top!r}")
+        if "\0" in self.project or (self.origin or "").startswith("-"):
+            raise ValueError("the project has no such path or origin")
+        for name in self.objects:
+            demand_object_name(name)
+
     @property
     def objects(self) -> tuple[str, ...]:
         """The names of what has to be there for a checkout."""
         return tuple(filter(None, (self.head, self.base)))
+
+
+def demand_object_name(name: str) -> str:
+    """Return the name of an object of git. Raises SandboxError for anything else."""
+    if not _NAME.fullmatch(name):
+        raise SandboxError(f"{visible_name(name)!r} is not the name of an object of git")
+    return name
 
 
 def pack_project(

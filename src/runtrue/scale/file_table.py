@@ -95,7 +95,7 @@ class FileTable:
     def sweep(self) -> None:
         """Delete the contents that no run has any more."""
         rows = self._db.execute(
-            "SELECT hash FROM files f WHERE NOT EXISTS "
+            "SELECT hash FROM files f WHERE hash ~ '^[0-9a-f]{64}$' AND NOT EXISTS "
             "(SELECT 1 FROM run_files r WHERE r.hash = f.hash) LIMIT 1000"
         ).fetchall()
         for (digest,) in rows:

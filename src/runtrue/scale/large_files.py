@@ -10,9 +10,11 @@ from typing import Protocol
 
 from runtrue.atomic_file import private_directory, write_atomically
 from runtrue.errors import JournalError, UsageError
+from runtrue.foreign_text import visible_name
 
 #: What names the place, as errors say it.
 _SETTING = "RUNTRUE_FILES or [database] files"
+_HASH = re.compile(r"[0-9a-f]{64}")
 _SCHEMES = ("s3", "gs", "az")
 
 
@@ -80,7 +82,7 @@ class SharedDirectory:
         self._file(digest).unlink(missing_ok=True)
 
     def _file(self, digest: str) -> Path:
-        return self._directory / digest[:2] / digest
+        return self._directory / _key(digest)
 
 
 class Bucket:
@@ -131,6 +133,9 @@ class Bucket:
 
 
 def _key(digest: str) -> str:
+    """Return the place of a file. A hash comes from the database, and could be any path."""
+    if not _HASH.fullmatch(digest):
+        raise JournalError(f"{visible_name(digest)!r} in the database is not the hash of a file")
     return f"{digest[:2]}/{digest}"
 
 

@@ -25,6 +25,7 @@ from runtrue.errors import (
     SideEffectInterrupted,
 )
 from runtrue.flow import Journal, LocalDispatcher, Owner, PostgresDatabase, RunRow, Segment
+from runtrue.foreign_text import visible_name
 from runtrue.scale.engine import APPLICATION, SEGMENT, migrate_engine, version_name
 from runtrue.scale.metrics import QueueMetrics
 from runtrue.scale.queue import Queue
@@ -270,8 +271,10 @@ class Worker:
                         self._beat_while_connected(WorkerTable(db), db)
                 finally:
                     db.close()
-            except RuntrueError as error:
-                self._say(str(error))
+            except Exception as error:
+                # Whatever is wrong with a row: without beats, others would take the runs over.
+                said = str(error) if isinstance(error, RuntrueError) else repr(error)
+                self._say(visible_name(said))
                 self._ended.wait(_AGAIN)
 
     def _beat_while_connected(self, table: WorkerTable, db: PostgresDatabase) -> None:
