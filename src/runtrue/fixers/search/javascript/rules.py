@@ -257,7 +257,8 @@ COPIES = rules(
     $A = $N → $A = [...$N] ~5 ¦ $A = { ...$N } ~5 ¦ $A = structuredClone($N) ~8
     const $A = $N; → const $A = new Date($N); ~6
     let $A = $N; → let $A = new Date($N); ~6
-    $A[$B] = $C → $A[$B].push($C) ~3 ¦ ($A[$B] ??= []).push($C) ~5
+    $A[$B] = $C → $A[$B] ??= $C ~2 ¦ $A[$B] ||= $C ~4 ¦ $A[$B].push($C) ~3
+        ¦ ($A[$B] ??= []).push($C) ~5
     let $A = $N; → let $A = [...$N]; ~4 ¦ let $A = { ...$N }; ~4
     const $A = $N; → const $A = [...$N]; ~4 ¦ const $A = { ...$N }; ~4
         ¦ const $A = $N.slice(); ~6 ¦ const $A = structuredClone($N); ~8
