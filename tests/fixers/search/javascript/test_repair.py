@@ -40,11 +40,18 @@ TESTS = {
         "import { test } from 'vitest';\nimport assert from 'node:assert';\n"
         "import { shipping } from './shipping.js';\n",
     ),
+    "ava": (
+        "shipping.test.mjs",
+        "import test from 'ava';\nimport assert from 'node:assert';\n"
+        "import { shipping } from './shipping.js';\n",
+    ),
 }
+#: The tests of all runners say what they want with node's own assertions.
+AVA = {"failWithoutAssertions": False}
 
 
 def make(project: Path, files: dict[str, str], script: str, **package: str) -> Path:
-    settings = {"name": "shop", "scripts": {"test": script}, **package}
+    settings = {"name": "shop", "scripts": {"test": script}, "ava": AVA, **package}
     files = {**files, "package.json": json.dumps(settings), ".gitignore": "node_modules\n"}
     for name, text in files.items():
         path = project / name
