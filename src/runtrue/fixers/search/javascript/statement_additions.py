@@ -253,6 +253,8 @@ def fields(site: Site) -> Iterator[Edit]:
     name = function.child_by_field_name("name") if function is not None else None
     if last is None or (name is not None and site.program.source(name) == "constructor"):
         return
+    if not any(one.type == "class_body" for one in site.program.around(node)):
+        return
     given = site.scope.parameters_of(function) if function is not None else ()
     for field, value in _fields_of(site.program):
         rare = 3.0 if f"{field} = " not in site.text else 6.0
@@ -376,15 +378,13 @@ def _variables(site: Site, node: Node) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=64)
 def _fields_of(program: JavascriptProgram) -> tuple[tuple[str, str], ...]:
     """Return the fields of the program's classes, with the short values they begin with."""
-    found = re.findall(r"(?:^|[^.\w])(this\.#?[\w$]+) = ([^;\n]{1,24});", program.text)
-    found += [
-        (f"this.{name}", value)
-        for name, value in re.findall(
-            r"^  (?:private |protected |public )?(#?[\w$]+)(?:: [^=;\n]+)? = ([^;\n]{1,24});$",
-            program.text,
-            re.MULTILINE,
-        )
-    ]
+    found = re.findall(r"(?:^|[^.\w])(this\.#?[\w$]+) = ([^;\n]{1,28});", program.text)
+    for node in program.nodes:
+        if node.type in ("field_definition", "public_field_definition"):
+            name = node.child_by_field_name("property") or node.child_by_field_name("name")
+            value = node.child_by_field_name("value")
+            if name is not None and value is not None and len(program.source(value)) <= _SHORT:
+                found.append((f"this.{program.source(name)}", program.source(value)))
     return tuple(dict(reversed(found)).items())[:8]
 
 
