@@ -116,6 +116,19 @@ test('two', () => expect(total([{ price: 3, count: 4 }, { price: 5, count: 2 }])
     assert "item.price * item.count" in done.json["diff"]
 
 
+def test_es_modules_are_loaded_again_for_each_candidate_under_mocha(tmp_path: Path) -> None:
+    program = PROGRAM.replace("module.exports =", "export")
+    tests = (
+        "import assert from 'node:assert';\nimport { shipping } from '../shipping.js';\n"
+        f"const test = it;\n{CASES}"
+    )
+    files = {"shipping.js": program, "test/shipping.js": tests}
+    project = make(tmp_path / "shop", files, "mocha", type="module")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+  const cost = total >= FREE_FROM ? 0 : 4;" in done.json["diff"]
+
+
 def test_the_tests_are_not_edited_and_the_project_stays_as_it_was(tmp_path: Path) -> None:
     name, head = TESTS["node --test"]
     wrong = CASES.replace("shipping(12), 4)", "shipping(12), 'never')")

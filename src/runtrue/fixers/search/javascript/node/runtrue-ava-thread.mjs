@@ -9,6 +9,7 @@ const { ava, root } = JSON.parse(process.env.RUNTRUE_AVA);
 delete process.env.RUNTRUE_AVA;
 const require = Module.createRequire(import.meta.url);
 const { Coverage } = require('./runtrue-coverage.cjs');
+const { unversioned } = require('./runtrue-errors.cjs');
 const own = Module.createRequire(path.join(process.cwd(), 'package.json'));
 const part = async (name) => import(pathToFileURL(path.join(ava, 'lib', name)).href);
 const settings = own('./package.json').ava || {};
@@ -78,8 +79,4 @@ function described({ type, name, message, stack, formattedDetails, formattedErro
     message: [message || formattedError, ...details].join('\n'),
     stack: unversioned(stack),
   };
-}
-
-function unversioned(stack) {
-  return String(stack || '').replace(/\?runtrue=\d+/g, '');
 }

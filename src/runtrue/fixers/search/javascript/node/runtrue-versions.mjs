@@ -7,7 +7,8 @@ export async function initialize(data) {
 
 export async function resolve(specifier, context, next) {
   const found = await next(specifier, context);
-  const version = /\?runtrue=\d+$/.exec(context.parentURL || '');
+  const version = /[?&](runtrue=\d+)/.exec(context.parentURL || '');
   const isOwn = found.url.startsWith(root) && !found.url.includes('/node_modules/');
-  return version && isOwn ? { ...found, url: found.url.split('?')[0] + version[0] } : found;
+  if (!version || !isOwn || found.url.includes(version[1])) return found;
+  return { ...found, url: `${found.url}${found.url.includes('?') ? '&' : '?'}${version[1]}` };
 }
