@@ -141,7 +141,7 @@ CALLS = rules(
     isNaN($A) → Number.isNaN($A)
     Number.isNaN($A) → isNaN($A)
     isFinite($A) → Number.isFinite($A)
-    $A.sort() → $A.sort((a, b) => a - b) ¦ [...$A].sort() ~2 ¦ $A.sort((a, b) => b - a) ~3
+    $A.sort() → $A.sort((a, b) => a - b) ~0.3 ¦ [...$A].sort() ~2 ¦ $A.sort((a, b) => b - a) ~3
         ¦ $A.sort((a, b) => a.localeCompare(b)) ~4 ¦ [...$A].sort((a, b) => a - b) ~3
     $A.sort($B) → [...$A].sort($B) ~1.5 ¦ $A.slice().sort($B) ~3
     $A.reverse() → [...$A].reverse() ~1.5 ¦ $A ~3
@@ -154,7 +154,7 @@ CALLS = rules(
     $A.split(' ') → $A.split(/\\s+/)
     $A.split('\\n') → $A.split(/\\r?\\n/)
     $A.padStart($B) → $A.padStart($B, '0')
-    $A.map(parseInt) → $A.map((one) => parseInt(one, 10)) ¦ $A.map(Number) ~2
+    $A.map(parseInt) → $A.map((one) => parseInt(one, 10)) ~0.3 ¦ $A.map(Number) ~2
     $A.map(Number) → $A.map((one) => parseInt(one, 10)) ~4
     [...$A] → $A.map((one) => ({ ...one })) ~5
     $A.fill(new Array($B).fill($C)) → $A.fill().map(() => new Array($B).fill($C)) ~0.5
@@ -169,12 +169,12 @@ CALLS = rules(
     $A.find($B) → $A.filter($B) ~3 ¦ $A.findLast($B) ~4
     $A.reduce($B) → $A.reduce($B, 0) ¦ $A.reduce($B, []) ~3 ¦ $A.reduce($B, {}) ~3
         ¦ $A.reduce($B, '') ~3
-    $A.fill([]) → $A.fill().map(() => [])
+    $A.fill([]) → $A.fill().map(() => []) ~0.3
     $A.fill($B) → $A.fill().map(() => $B) ~3
     $A.flat() → $A.flat(Infinity) ~2
     $A.toString() → String($A) ~3 ¦ $A.toString(16) ~6 ¦ $A.toString(2) ~6
-    Math.max($A) → Math.max(...$A) ¦ Math.max($A, 0) ~2 ¦ Math.max($A, 1) ~3
-    Math.min($A) → Math.min(...$A)
+    Math.max($A) → Math.max(...$A) ~0.3 ¦ Math.max($A, 0) ~2 ¦ Math.max($A, 1) ~3
+    Math.min($A) → Math.min(...$A) ~0.3
     Object.assign($A, $B) → Object.assign({}, $A, $B) ¦ Object.assign($B, $A) ~3
     Object.keys($A) → Object.values($A) ¦ Object.entries($A)
     Object.values($A) → Object.keys($A) ¦ Object.entries($A)
@@ -212,7 +212,7 @@ TYPES = rules(
     typeof $A === 'object' → typeof $A === 'object' && $A !== null
         ¦ typeof $A === 'object' && $A !== null && !Array.isArray($A) ~2 ¦ Array.isArray($A) ~2
     typeof $A == 'object' → $A && typeof $A == 'object' ¦ Array.isArray($A) ~2
-    typeof $A === 'array' → Array.isArray($A)
+    typeof $A === 'array' → Array.isArray($A) ~0.2
     typeof $A !== 'object' → typeof $A !== 'object' || $A === null
         ¦ typeof $A !== 'object' || $A === null || Array.isArray($A) ~2
     typeof $A === 'number' → typeof $A === 'number' && !Number.isNaN($A) ~2
@@ -222,9 +222,9 @@ TYPES = rules(
     $A instanceof Array → Array.isArray($A)
     $A instanceof Object → typeof $A === 'object' && $A !== null
     Array.isArray($A) → !Array.isArray($A) ~3 ¦ typeof $A === 'object' ~5
-    $A === NaN → Number.isNaN($A)
-    $A !== NaN → !Number.isNaN($A)
-    $A == NaN → Number.isNaN($A)
+    $A === NaN → Number.isNaN($A) ~0.2
+    $A !== NaN → !Number.isNaN($A) ~0.2
+    $A == NaN → Number.isNaN($A) ~0.2
     """,
 )
 #: Values that may not be there.
