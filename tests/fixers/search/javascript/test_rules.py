@@ -198,6 +198,14 @@ def test_damage_is_repaired_near_the_first_error(broken: str, whole: str) -> Non
         ("x = text.split(' ');", "x = text.split(/\\s+/);"),
         ("x = texts.map(parseInt);", "x = texts.map((one) => parseInt(one, 10));"),
         ("x = grid[i][j];", "x = grid[j][i];"),
+        ("x = points[i + 1];", "x = points[(i + 1) % points.length];"),
+        ("if (a < b) c();", "if (Number(a) < Number(b)) c();"),
+        ("changed = next !== old;", "changed ||= next !== old;"),
+        ("sums.set(key, n);", "sums.set(key, (sums.get(key) ?? 0) + n);"),
+        (
+            "if (!list[i + 1].startsWith('-')) f();",
+            "if (i + 1 < list.length && !list[i + 1].startsWith('-')) f();",
+        ),
         (
             "class A { has(a) { return a !== null; } isOld(a) { return a.b; } }",
             "class A { has(a) { return a !== null && !this.isOld(a); } isOld(a) { return a.b; } }",

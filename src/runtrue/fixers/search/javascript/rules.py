@@ -97,7 +97,8 @@ UPDATES = rules(
     $A /= $B → $A *= $B ¦ $A -= $B ~3
     $A ||= $B → $A ??= $B ¦ $A &&= $B ~3
     $A ??= $B → $A ||= $B
-    $A = $B → $A += $B ~2 ¦ $A -= $B ~6 ¦ $A *= $B ~6
+    $A = $B → $A += $B ~2 ¦ $A ||= $B ~4 ¦ $A &&= $B ~5 ¦ $A -= $B ~6 ¦ $A *= $B ~6
+    $A.set($B, $C) → $A.set($B, ($A.get($B) ?? 0) + $C) ~2
     $A++ → $A-- ¦ ++$A ~3
     $A-- → $A++ ¦ --$A ~3
     ++$A → --$A ¦ $A++ ~3
@@ -114,6 +115,8 @@ OFF_BY_ONE = rules(
     $A <= $B → $A <= ($B) - 1 ~4 ¦ $A <= ($B) + 1 ~5
     $A[$B] → $A[($B) - 1] ~2 ¦ $A[($B) + 1] ~2
     $A[$B][$C] → $A[$C][$B]
+    $A[$B + 1] → $A[($B + 1) % $A.length] ~2
+    $A[$B - 1] → $A[($B - 1 + $A.length) % $A.length] ~3
     $A.slice($B, $C) → $A.slice($B, ($B) + ($C)) ~1.5
     $A.substr($B, $C) → $A.substring($B, $C)
     $A * $B → ($A - 1) * $B ~3 ¦ ($A + 1) * $B ~3
@@ -198,6 +201,8 @@ CONVERSIONS = rules(
     $A + $B → Number($A) + Number($B) ~3 ¦ $A + Number($B) ~4 ¦ Number($A) + $B ~4
         ¦ String($A) + $B ~5
     $A === $B → String($A) === String($B) ~8 ¦ Number($A) === Number($B) ~8
+    $A < $B → Number($A) < Number($B) ~5
+    $A > $B → Number($A) > Number($B) ~5
     Number($A) → $A ~4
     String($A) → $A ~4
     $A.toString() → $A ~4
@@ -236,6 +241,7 @@ OPTIONAL = rules(
     $A.$P($$$A) → $A?.$P($$$A) ~3 ¦ $A.$P?.($$$A) ~4
     $A[$B] → ($A[$B] ?? 0) ~5 ¦ ($A[$B] || 0) ~6 ¦ ($A[$B] ?? '') ~8 ¦ ($A[$B] || []) ~8
     $A($$$A) → $A?.($$$A) ~8
+    !$A[$B].$P($C) → $B < $A.length && !$A[$B].$P($C) ~3
     """,
 )
 #: Promises.
