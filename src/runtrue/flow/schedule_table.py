@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 from runtrue.errors import UsageError
 from runtrue.flow.rows import NewRun, to_json
 from runtrue.flow.run_table import RunTable
+from runtrue.typed_data import decode_json
 
 
 class Missed(StrEnum):
@@ -149,7 +148,7 @@ class ScheduleTable(RunTable):
 def _schedule(row: tuple[Any, ...]) -> Schedule:
     name, cron, zone, queue, missed, paused, kind, title, data, next_at, last_at, last_run = row
     try:
-        run = NewRun(kind=kind, title=title, input=msgspec.json.decode(data, type=dict[str, Any]))
+        run = NewRun(kind=kind, title=title, input=decode_json(data, dict[str, Any]))
         how = Missed(missed)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the schedule {name} is not as runtrue made it: {error}") from error

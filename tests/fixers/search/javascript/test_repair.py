@@ -40,11 +40,18 @@ TESTS = {
         "import { test } from 'vitest';\nimport assert from 'node:assert';\n"
         "import { shipping } from './shipping.js';\n",
     ),
+    "ava": (
+        "shipping.test.mjs",
+        "import test from 'ava';\nimport assert from 'node:assert';\n"
+        "import { shipping } from './shipping.js';\n",
+    ),
 }
+#: The tests of all runners say what they want with node's own assertions.
+AVA = {"failWithoutAssertions": False}
 
 
 def make(project: Path, files: dict[str, str], script: str, **package: str) -> Path:
-    settings = {"name": "shop", "scripts": {"test": script}, **package}
+    settings = {"name": "shop", "scripts": {"test": script}, "ava": AVA, **package}
     files = {**files, "package.json": json.dumps(settings), ".gitignore": "node_modules\n"}
     for name, text in files.items():
         path = project / name
@@ -107,6 +114,19 @@ test('two', () => expect(total([{ price: 3, count: 4 }, { price: 5, count: 2 }])
     done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
     assert done.code in (0, 3), done.said
     assert "item.price * item.count" in done.json["diff"]
+
+
+def test_es_modules_are_loaded_again_for_each_candidate_under_mocha(tmp_path: Path) -> None:
+    program = PROGRAM.replace("module.exports =", "export")
+    tests = (
+        "import assert from 'node:assert';\nimport { shipping } from '../shipping.js';\n"
+        f"const test = it;\n{CASES}"
+    )
+    files = {"shipping.js": program, "test/shipping.js": tests}
+    project = make(tmp_path / "shop", files, "mocha", type="module")
+    done = Machine(tmp_path).runtrue("fix", project, "--json", env=PATIENT)
+    assert done.code in (0, 3), done.said
+    assert "+  const cost = total >= FREE_FROM ? 0 : 4;" in done.json["diff"]
 
 
 def test_the_tests_are_not_edited_and_the_project_stays_as_it_was(tmp_path: Path) -> None:

@@ -131,6 +131,60 @@ def test_damage_is_repaired_near_the_first_error(broken: str, whole: str) -> Non
             "function f(map, key) {\n  if (!map.has(key)) map.set(key, []);\n}",
             id="an entry that is made again",
         ),
+        pytest.param(
+            "class A {\n  #n = 0;\n  add(x) {\n    this.#log(x);\n  }\n}",
+            "class A {\n  #n = 0;\n  add(x) {\n    this.#log(x);\n    this.#n += 1;\n  }\n}",
+            id="a field that is not counted",
+        ),
+        pytest.param(
+            "class A {\n  constructor() {\n    this.rest = [];\n  }\n  clear() {\n"
+            "    this.log();\n  }\n}",
+            "class A {\n  constructor() {\n    this.rest = [];\n  }\n  clear() {\n"
+            "    this.log();\n    this.rest = [];\n  }\n}",
+            id="a field that is not emptied",
+        ),
+        pytest.param(
+            "function f(text) {\n  const part = text.slice(1);\n  return part.split(',');\n}",
+            "function f(text) {\n  const part = text.slice(1);\n  if (!part) return [];\n"
+            "  return part.split(',');\n}",
+            id="an early return by what was just made",
+        ),
+        pytest.param(
+            "function f(rows) {\n  for (const row of rows) {\n    g(row.name);\n  }\n}",
+            "function f(rows) {\n  for (const row of rows) {\n    if (!row) continue;\n"
+            "    g(row.name);\n  }\n}",
+            id="an element that is skipped",
+        ),
+        pytest.param(
+            "async function f(work, { fatal = () => false } = {}) {\n  try {\n"
+            "    return await work();\n  } catch (error) {\n    log(error);\n  }\n}",
+            "async function f(work, { fatal = () => false } = {}) {\n  try {\n"
+            "    return await work();\n  } catch (error) {\n"
+            "    if (fatal(error)) throw error;\n    log(error);\n  }\n}",
+            id="a question of the options that nobody asks",
+        ),
+        pytest.param(
+            "class A {\n  add(a) {\n    this.check(a);\n    return this.n + a;\n  }\n"
+            "  take(b) {\n    return this.n - b;\n  }\n}",
+            "class A {\n  add(a) {\n    this.check(a);\n    return this.n + a;\n  }\n"
+            "  take(b) {\n    this.check(b);\n    return this.n - b;\n  }\n}",
+            id="a check that other methods begin with",
+        ),
+        pytest.param(
+            "x = rows.map((row) => ({ ...row, count: more.count }));",
+            "x = rows.map((row) => ({ ...row, count: row.count + more.count }));",
+            id="what a property was before a spread",
+        ),
+        pytest.param(
+            "for (const one of list) one();",
+            "for (const one of [...list]) one();",
+            id="a list that changes while it is read",
+        ),
+        pytest.param(
+            "counts[key] = [];",
+            "counts[key] ??= [];",
+            id="an entry that is made each time",
+        ),
         ("x = items.map((item, at) => g(item));", "x = items.map((item, at) => g(item, at));"),
         ("x = [b, a];", "x = [a, b];"),
         ("x = { a, ...b };", "x = { ...b, a };"),
@@ -144,6 +198,14 @@ def test_damage_is_repaired_near_the_first_error(broken: str, whole: str) -> Non
         ("x = text.split(' ');", "x = text.split(/\\s+/);"),
         ("x = texts.map(parseInt);", "x = texts.map((one) => parseInt(one, 10));"),
         ("x = grid[i][j];", "x = grid[j][i];"),
+        ("x = points[i + 1];", "x = points[(i + 1) % points.length];"),
+        ("if (a < b) c();", "if (Number(a) < Number(b)) c();"),
+        ("changed = next !== old;", "changed ||= next !== old;"),
+        ("sums.set(key, n);", "sums.set(key, (sums.get(key) ?? 0) + n);"),
+        (
+            "if (!list[i + 1].startsWith('-')) f();",
+            "if (i + 1 < list.length && !list[i + 1].startsWith('-')) f();",
+        ),
         (
             "class A { has(a) { return a !== null; } isOld(a) { return a.b; } }",
             "class A { has(a) { return a !== null && !this.isOld(a); } isOld(a) { return a.b; } }",

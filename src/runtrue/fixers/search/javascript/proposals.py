@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ from tree_sitter import Node
 
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.javascript.expressions import OPERATORS as OF_EXPRESSIONS
+from runtrue.fixers.search.javascript.literals import OPERATORS as OF_LITERALS
+from runtrue.fixers.search.javascript.names import OPERATORS as OF_NAMES
 from runtrue.fixers.search.javascript.part_additions import OPERATORS as MISSING_PARTS
 from runtrue.fixers.search.javascript.scope import Scope
 from runtrue.fixers.search.javascript.site import Clues, Site
@@ -22,15 +25,22 @@ from runtrue.fixers.search.javascript.weights import Weights
 from runtrue.fixers.search.localise import Suspicion
 from runtrue.fixers.search.proposals import EditSet
 
-_OPERATORS = (*OF_EXPRESSIONS, *OF_STATEMENTS, *MISSING_STATEMENTS, *MISSING_PARTS)
+_OPERATORS = (
+    *(*OF_EXPRESSIONS, *OF_NAMES, *OF_LITERALS, *OF_STATEMENTS),
+    *(*MISSING_STATEMENTS, *MISSING_PARTS),
+)
 #: The worth of a line that did not run, in a function that did, and of what uses are suspect.
 _UNRUN, _DEFINED = 0.05, 0.5
+#: How much likelier an edit is that uses a name which nothing reads.
+_FORGOTTEN = 4.0
 #: How much rarer the same mistake in two places is, and in each further one.
 _EVERYWHERE, _FURTHER = 1.5, 1.2
 #: Edits after which the order of the rest is made again, and what a fixed test makes of a line.
 _SLICE, _FIXES, _LEAST_GAIN = 60, 4.0, -0.7
 #: Edits that are sorted at a time: a large program is not read as a whole.
 _CHUNK, _FIRST, _LESS = 3_000, 400, 0.6
+
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
 
 Key = tuple[tuple[str, int, int, str], ...]
 
@@ -161,8 +171,13 @@ class JavascriptProposals:
         scope = self._scopes[program.file]
         others = [one for file, one in self._scopes.items() if file != program.file]
         site = Site(program=program, scope=scope, node=node, clues=self._clues, others=others)
+        unread = scope.unread_at(node)
         for operator in _OPERATORS:
-            yield from operator(site)
+            for edit in operator(site):
+                new = {word for one in edit.splices for word in _WORD.findall(one.text)}
+                # What is there, and nobody reads, is what was forgotten.
+                is_forgotten = bool(new & unread)
+                yield replace(edit, unlikely=edit.unlikely / _FORGOTTEN) if is_forgotten else edit
 
     def _weighed(self, edit: Edit, worth: float) -> EditSet:
         weight = self._weights.of(edit)

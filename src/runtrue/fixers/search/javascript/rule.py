@@ -52,8 +52,9 @@ class ScriptRule:
 def rules(kind: str, table: str, doubt: str | None = None) -> tuple[ScriptRule, ...]:
     """Read a table of rules of one kind: `pattern → tried ¦ tried ~3`, one on each line.
 
-    `~3` says that something is three times less likely than the plain edits of its kind. A line
-    that begins with `¦` goes on with the one before it.
+    `~3` says that something is three times less likely than the plain edits of its kind, `~0.3`
+    that what stands there is hardly ever meant. A line that begins with `¦` goes on with the one
+    before it.
     """
     found = []
     whole = re.sub(r"\n\s*¦", " ¦", table)

@@ -97,7 +97,8 @@ UPDATES = rules(
     $A /= $B → $A *= $B ¦ $A -= $B ~3
     $A ||= $B → $A ??= $B ¦ $A &&= $B ~3
     $A ??= $B → $A ||= $B
-    $A = $B → $A += $B ~2 ¦ $A -= $B ~6 ¦ $A *= $B ~6
+    $A = $B → $A += $B ~2 ¦ $A ||= $B ~4 ¦ $A &&= $B ~5 ¦ $A -= $B ~6 ¦ $A *= $B ~6
+    $A.set($B, $C) → $A.set($B, ($A.get($B) ?? 0) + $C) ~2
     $A++ → $A-- ¦ ++$A ~3
     $A-- → $A++ ¦ --$A ~3
     ++$A → --$A ¦ $A++ ~3
@@ -114,6 +115,8 @@ OFF_BY_ONE = rules(
     $A <= $B → $A <= ($B) - 1 ~4 ¦ $A <= ($B) + 1 ~5
     $A[$B] → $A[($B) - 1] ~2 ¦ $A[($B) + 1] ~2
     $A[$B][$C] → $A[$C][$B]
+    $A[$B + 1] → $A[($B + 1) % $A.length] ~2
+    $A[$B - 1] → $A[($B - 1 + $A.length) % $A.length] ~3
     $A.slice($B, $C) → $A.slice($B, ($B) + ($C)) ~1.5
     $A.substr($B, $C) → $A.substring($B, $C)
     $A * $B → ($A - 1) * $B ~3 ¦ ($A + 1) * $B ~3
@@ -141,7 +144,7 @@ CALLS = rules(
     isNaN($A) → Number.isNaN($A)
     Number.isNaN($A) → isNaN($A)
     isFinite($A) → Number.isFinite($A)
-    $A.sort() → $A.sort((a, b) => a - b) ¦ [...$A].sort() ~2 ¦ $A.sort((a, b) => b - a) ~3
+    $A.sort() → $A.sort((a, b) => a - b) ~0.3 ¦ [...$A].sort() ~2 ¦ $A.sort((a, b) => b - a) ~3
         ¦ $A.sort((a, b) => a.localeCompare(b)) ~4 ¦ [...$A].sort((a, b) => a - b) ~3
     $A.sort($B) → [...$A].sort($B) ~1.5 ¦ $A.slice().sort($B) ~3
     $A.reverse() → [...$A].reverse() ~1.5 ¦ $A ~3
@@ -154,7 +157,7 @@ CALLS = rules(
     $A.split(' ') → $A.split(/\\s+/)
     $A.split('\\n') → $A.split(/\\r?\\n/)
     $A.padStart($B) → $A.padStart($B, '0')
-    $A.map(parseInt) → $A.map((one) => parseInt(one, 10)) ¦ $A.map(Number) ~2
+    $A.map(parseInt) → $A.map((one) => parseInt(one, 10)) ~0.3 ¦ $A.map(Number) ~2
     $A.map(Number) → $A.map((one) => parseInt(one, 10)) ~4
     [...$A] → $A.map((one) => ({ ...one })) ~5
     $A.fill(new Array($B).fill($C)) → $A.fill().map(() => new Array($B).fill($C)) ~0.5
@@ -169,12 +172,12 @@ CALLS = rules(
     $A.find($B) → $A.filter($B) ~3 ¦ $A.findLast($B) ~4
     $A.reduce($B) → $A.reduce($B, 0) ¦ $A.reduce($B, []) ~3 ¦ $A.reduce($B, {}) ~3
         ¦ $A.reduce($B, '') ~3
-    $A.fill([]) → $A.fill().map(() => [])
+    $A.fill([]) → $A.fill().map(() => []) ~0.3
     $A.fill($B) → $A.fill().map(() => $B) ~3
     $A.flat() → $A.flat(Infinity) ~2
     $A.toString() → String($A) ~3 ¦ $A.toString(16) ~6 ¦ $A.toString(2) ~6
-    Math.max($A) → Math.max(...$A) ¦ Math.max($A, 0) ~2 ¦ Math.max($A, 1) ~3
-    Math.min($A) → Math.min(...$A)
+    Math.max($A) → Math.max(...$A) ~0.3 ¦ Math.max($A, 0) ~2 ¦ Math.max($A, 1) ~3
+    Math.min($A) → Math.min(...$A) ~0.3
     Object.assign($A, $B) → Object.assign({}, $A, $B) ¦ Object.assign($B, $A) ~3
     Object.keys($A) → Object.values($A) ¦ Object.entries($A)
     Object.values($A) → Object.keys($A) ¦ Object.entries($A)
@@ -198,6 +201,8 @@ CONVERSIONS = rules(
     $A + $B → Number($A) + Number($B) ~3 ¦ $A + Number($B) ~4 ¦ Number($A) + $B ~4
         ¦ String($A) + $B ~5
     $A === $B → String($A) === String($B) ~8 ¦ Number($A) === Number($B) ~8
+    $A < $B → Number($A) < Number($B) ~5
+    $A > $B → Number($A) > Number($B) ~5
     Number($A) → $A ~4
     String($A) → $A ~4
     $A.toString() → $A ~4
@@ -212,7 +217,7 @@ TYPES = rules(
     typeof $A === 'object' → typeof $A === 'object' && $A !== null
         ¦ typeof $A === 'object' && $A !== null && !Array.isArray($A) ~2 ¦ Array.isArray($A) ~2
     typeof $A == 'object' → $A && typeof $A == 'object' ¦ Array.isArray($A) ~2
-    typeof $A === 'array' → Array.isArray($A)
+    typeof $A === 'array' → Array.isArray($A) ~0.2
     typeof $A !== 'object' → typeof $A !== 'object' || $A === null
         ¦ typeof $A !== 'object' || $A === null || Array.isArray($A) ~2
     typeof $A === 'number' → typeof $A === 'number' && !Number.isNaN($A) ~2
@@ -222,9 +227,9 @@ TYPES = rules(
     $A instanceof Array → Array.isArray($A)
     $A instanceof Object → typeof $A === 'object' && $A !== null
     Array.isArray($A) → !Array.isArray($A) ~3 ¦ typeof $A === 'object' ~5
-    $A === NaN → Number.isNaN($A)
-    $A !== NaN → !Number.isNaN($A)
-    $A == NaN → Number.isNaN($A)
+    $A === NaN → Number.isNaN($A) ~0.2
+    $A !== NaN → !Number.isNaN($A) ~0.2
+    $A == NaN → Number.isNaN($A) ~0.2
     """,
 )
 #: Values that may not be there.
@@ -236,6 +241,7 @@ OPTIONAL = rules(
     $A.$P($$$A) → $A?.$P($$$A) ~3 ¦ $A.$P?.($$$A) ~4
     $A[$B] → ($A[$B] ?? 0) ~5 ¦ ($A[$B] || 0) ~6 ¦ ($A[$B] ?? '') ~8 ¦ ($A[$B] || []) ~8
     $A($$$A) → $A?.($$$A) ~8
+    !$A[$B].$P($C) → $B < $A.length && !$A[$B].$P($C) ~3
     """,
 )
 #: Promises.
@@ -257,7 +263,8 @@ COPIES = rules(
     $A = $N → $A = [...$N] ~5 ¦ $A = { ...$N } ~5 ¦ $A = structuredClone($N) ~8
     const $A = $N; → const $A = new Date($N); ~6
     let $A = $N; → let $A = new Date($N); ~6
-    $A[$B] = $C → $A[$B].push($C) ~3 ¦ ($A[$B] ??= []).push($C) ~5
+    $A[$B] = $C → $A[$B] ??= $C ~2 ¦ $A[$B] ||= $C ~4 ¦ $A[$B].push($C) ~3
+        ¦ ($A[$B] ??= []).push($C) ~5
     let $A = $N; → let $A = [...$N]; ~4 ¦ let $A = { ...$N }; ~4
     const $A = $N; → const $A = [...$N]; ~4 ¦ const $A = { ...$N }; ~4
         ¦ const $A = $N.slice(); ~6 ¦ const $A = structuredClone($N); ~8

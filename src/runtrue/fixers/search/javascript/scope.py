@@ -22,6 +22,7 @@ _SCOPES = FUNCTIONS | {
     *("program", "statement_block", "for_statement", "for_in_statement", "catch_clause"),
 }
 _BOUND = frozenset(("identifier", "shorthand_property_identifier_pattern"))
+_MENTIONS = _BOUND | {"shorthand_property_identifier"}
 _DECLARATIONS = frozenset(("variable_declarator", "function_declaration", "class_declaration"))
 
 
@@ -39,6 +40,7 @@ class Scope:
     def __init__(self, program: JavascriptProgram) -> None:
         self._program = program
         self._known: dict[int, tuple[str, ...]] = {}
+        self._unread: dict[int, tuple[str, ...]] = {}
 
     def source(self, node: Node) -> str:
         """Return the text of a node."""
@@ -62,6 +64,36 @@ class Scope:
                 left = one.child_by_field_name("left") or one.child_by_field_name("parameter")
                 found |= dict.fromkeys(self._bound(left))
         return tuple(found)
+
+    def declared_in(self, block: Node) -> tuple[str, ...]:
+        """Return the names that the statements of a block declare."""
+        return tuple(self._of_declarations(block.named_children))
+
+    def declared_in_statement(self, statement: Node) -> tuple[str, ...]:
+        """Return the names that one statement declares."""
+        return tuple(self._of_declarations([statement]))
+
+    def bound_by(self, pattern: Node | None) -> tuple[str, ...]:
+        """Return the names that a pattern binds."""
+        return tuple(self._bound(pattern))
+
+    def unread_at(self, node: Node) -> frozenset[str]:
+        """Return the names that the functions around a node bind, and do nothing with."""
+        around = (one for one in self._program.around(node) if one.type in FUNCTIONS)
+        return frozenset(name for one in around for name in self._unread_in(one))
+
+    def _unread_in(self, function: Node) -> tuple[str, ...]:
+        if function.id not in self._unread:
+            every = [one for one in walk(function) if one.type in _MENTIONS]
+            counts = Counter(self._program.source(one) for one in every)
+            bound = [*self.parameters_of(function)]
+            for one in walk(function):
+                if one.type == "statement_block" and self._program.function_of(one) == function:
+                    bound += self.declared_in(one)
+            self._unread[function.id] = tuple(
+                one for one in bound if counts[one] == 1 and not one.startswith("_")
+            )
+        return self._unread[function.id]
 
     def parameters_of(self, function: Node) -> tuple[str, ...]:
         """Return the names that the parameters of a function bind."""

@@ -36,6 +36,8 @@ _FILLS = {
 _NEGATED = {"true": "false", "false": "true"}
 #: The longest value that a variable is set to again.
 _SHORT = 28
+#: What a function returns where there is nothing to work on.
+_NOTHING = ("", "null", "[]", "''", "0", "false")
 
 
 def unused(site: Site) -> Iterator[Edit]:
@@ -64,6 +66,50 @@ def unused(site: Site) -> Iterator[Edit]:
             *(f"return {one};", f"throw {one};", f"{one}();"),
         ):
             yield from _around(site, last, text, 1.0)
+
+
+def exits(site: Site) -> Iterator[Edit]:
+    """Leave a function, or go on with a loop, early, by what was just bound."""
+    node = site.node
+    block = node.parent
+    if node.type in ("for_in_statement", "catch_clause"):
+        block = node.child_by_field_name("body")
+    elif node.type != "lexical_declaration" or block is None or block.type != "statement_block":
+        return
+    function = site.program.function_of(node)
+    if block is None or block.type != "statement_block" or not block.named_children:
+        return
+    is_loop = node.type == "for_in_statement" or _is_of_loop(block)
+    if node.type == "lexical_declaration":
+        names = site.scope.declared_in_statement(node)
+    else:
+        bound = node.child_by_field_name("left") or node.child_by_field_name("parameter")
+        names = site.scope.bound_by(bound)
+    ends = ["continue;"] if is_loop else []
+    if function is not None and node.type != "catch_clause" and len(names) == 1:
+        results = dict.fromkeys((*results_of(site, function), *_locals(site, block), *_NOTHING))
+        results.pop(names[0], None)
+        ends += [f"return {one};" if one else "return;" for one in [*results][:8]]
+    tests: dict[str, float] = {}
+    for name in names[:3]:
+        own = {f"!{name}": 2.0, f"{name} === undefined": 4.0, f"{name} === null": 4.0}
+        if f"{name}." in site.program.source(block):
+            own[f"{name}.length === 0"] = 3.0
+        if f"{name}." not in site.program.source(block):
+            own |= {f"{name} < 0": 4.0, f"{name} === 0": 5.0, name: 5.0}
+        tests |= own
+    if is_loop:
+        for other in _loop_names(site, block):
+            tests |= {f"{name} === {other}": 3.0 for name in names[:1] if name != other}
+    place = node if node.type == "lexical_declaration" else None
+    first = block.named_children[0]
+    end = f"throw {names[0]};" if node.type == "catch_clause" and names else "".join(ends[:1])
+    for asked in sorted(site.scope.unread_at(block) - {*names}) if names and end else ():
+        yield _put(site, place, first, f"if (!{asked}({names[0]})) {end}", 4.0)
+        yield _put(site, place, first, f"if ({asked}({names[0]})) {end}", 6.0)
+    for test, unlikely in tests.items():
+        for at, end in enumerate(ends):
+            yield _put(site, place, first, f"if ({test}) {end}", unlikely * (1 + 0.2 * at))
 
 
 def assignments(site: Site) -> Iterator[Edit]:
@@ -197,7 +243,37 @@ def forgotten_calls(site: Site) -> Iterator[Edit]:
                 yield _before(site, node, f"{call}({one});", 2.0)
 
 
-OPERATORS = (unused, assignments, collections, again, conditional, forgotten_calls)
+def fields(site: Site) -> Iterator[Edit]:
+    """Set a field of an object again, or count with it, at the end of a block."""
+    node = site.node
+    if node.type != "statement_block" or not node.named_children:
+        return
+    last = _last(node)
+    function = site.program.function_of(last) if last is not None else None
+    name = function.child_by_field_name("name") if function is not None else None
+    if last is None or (name is not None and site.program.source(name) == "constructor"):
+        return
+    if not any(one.type == "class_body" for one in site.program.around(node)):
+        return
+    given = site.scope.parameters_of(function) if function is not None else ()
+    for field, value in _fields_of(site.program):
+        rare = 3.0 if f"{field} = " not in site.text else 6.0
+        if not re.match(r"[\w$]+\b(?!\()", value) or value in (
+            "null",
+            "true",
+            "false",
+            "undefined",
+        ):
+            yield from _around(site, last, f"{field} = {_NEGATED.get(value, value)};", rare)
+        if re.match(r"new |\[|\{|0|''|null", value):
+            yield from _around(site, last, f"{field} = {value};", rare)
+        if re.fullmatch(r"\d+", value):
+            for sign in ("+", "-"):
+                for by in ("1", *given[:2]):
+                    yield from _around(site, last, f"{field} {sign}= {by};", rare)
+
+
+OPERATORS = (unused, exits, fields, assignments, collections, again, conditional, forgotten_calls)
 
 
 def names_of(site: Site) -> set[str]:
@@ -208,6 +284,15 @@ def names_of(site: Site) -> set[str]:
 def function_names(scope: Scope) -> frozenset[str]:
     """Return the names of a program's functions."""
     return frozenset(one.name for one in scope.functions)
+
+
+def results_of(site: Site, function: Node) -> Iterator[str]:
+    """Yield the short values that a function returns."""
+    for one in walk(function):
+        if one.type == "return_statement" and one.named_child_count:
+            text = site.program.source(one.named_children[0])
+            if len(text) < 40 and "\n" not in text:
+                yield text
 
 
 # -- pieces ----------------------------------------------------------------------------------------
@@ -232,6 +317,17 @@ def _around(site: Site, last: Node, text: str, unlikely: float) -> Iterator[Edit
         yield _before(site, last, text, unlikely)
     else:
         yield _behind(site, last, text, unlikely)
+
+
+def _put(site: Site, place: Node | None, first: Node, text: str, unlikely: float) -> Edit:
+    """Insert a statement after a place, or before the first of a block."""
+    if place is None:
+        return _before(site, first, text, unlikely)
+    return _behind(site, place, text, unlikely)
+
+
+def _is_of_loop(block: Node) -> bool:
+    return block.parent is not None and block.parent.type in _LOOPS
 
 
 def _last(block: Node) -> Node | None:
@@ -266,15 +362,30 @@ def _loop_names(site: Site, block: Node) -> Iterator[str]:
 def _variables(site: Site, node: Node) -> Iterator[tuple[str, str]]:
     """Yield the variables around a block that may be set again, with what they begin with."""
     for around in site.program.around(node):
-        if around.type not in BLOCKS or around.type == "program":
+        is_loop = around.type == "for_statement"
+        if not is_loop and (around.type not in BLOCKS or around.type == "program"):
             continue
-        for one in around.named_children:
+        start = around.child_by_field_name("initializer") if is_loop else None
+        for one in [start] if start is not None else around.named_children:
             if one.type == "lexical_declaration" and one.children[0].type == "let":
                 for part in one.named_children:
                     name, value = (part.child_by_field_name(f) for f in ("name", "value"))
                     if name is not None and name.type == "identifier":
                         text = site.program.source(value) if value is not None else ""
                         yield site.program.source(name), text if len(text) < _SHORT else ""
+
+
+@lru_cache(maxsize=64)
+def _fields_of(program: JavascriptProgram) -> tuple[tuple[str, str], ...]:
+    """Return the fields of the program's classes, with the short values they begin with."""
+    found = re.findall(r"(?:^|[^.\w])(this\.#?[\w$]+) = ([^;\n]{1,28});", program.text)
+    for node in program.nodes:
+        if node.type in ("field_definition", "public_field_definition"):
+            name = node.child_by_field_name("property") or node.child_by_field_name("name")
+            value = node.child_by_field_name("value")
+            if name is not None and value is not None and len(program.source(value)) <= _SHORT:
+                found.append((f"this.{program.source(name)}", program.source(value)))
+    return tuple(dict(reversed(found)).items())[:8]
 
 
 def _is_only_assigned(site: Site, node: Node, name: str) -> bool:

@@ -10,6 +10,7 @@ from tree_sitter import Node
 from runtrue.fixers.search.edit import Edit, Splice
 from runtrue.fixers.search.javascript.scope import Scope
 from runtrue.fixers.search.javascript.site import Site
+from runtrue.fixers.search.javascript.statement_additions import results_of
 from runtrue.fixers.search.javascript.syntax_tree import BLOCKS, FUNCTIONS, is_statement, walk
 
 _LOOPS = frozenset(("for_statement", "for_in_statement", "while_statement", "do_statement"))
@@ -39,6 +40,7 @@ def loops(site: Site) -> Iterator[Edit]:
     key, holder = site.program.source(left), site.program.source(right)
     if operator.type == "of":
         yield site.replace("iterate", f"{holder}.entries()", 4.0, node=right)
+        yield site.replace("copy", f"[...{holder}]", 2.0, node=right)
         yield site.replace("iterate", f"Object.keys({holder})", 3.0, node=right)
     else:
         yield site.replace("iterate", f"Object.keys({holder})", 4.0, node=right)
@@ -106,7 +108,7 @@ def guards(site: Site) -> Iterator[Edit]:
     for text, unlikely in _sibling_guards(site, own):
         yield from _at_start(site, node, "guard", text, unlikely)
     yield from _paired_guards(site, node, own)
-    results = dict.fromkeys((*_results(site, node), *_NOTHING))
+    results = dict.fromkeys((*results_of(site, node), *_NOTHING))
     for at, name in enumerate(own[:3]):
         tests = {
             f"{name} == null": 2.0,
@@ -252,6 +254,8 @@ def borrowed(site: Site) -> Iterator[Edit]:
             continue
         seen.add(text)
         yield from _after(site, node, "borrow", text, 6.0)
+        if node == node.parent.named_children[0]:
+            yield from _at_start(site, node.parent, "borrow", text, 6.0)
         count += 1
         if count >= _MOST_COPIED:
             return
@@ -362,19 +366,11 @@ def _returned_elsewhere(site: Site) -> Iterator[Edit]:
     if function is None:
         return
     own = site.text.removeprefix("return").rstrip(";").strip()
-    every = dict.fromkeys(_results(site, function))
+    every = dict.fromkeys(results_of(site, function))
     for other in (*every, *_NOTHING):
         if other != own:
             text = f"return {other};" if other else "return;"
             yield site.replace("result", text, 3.0 if other in every else 6.0)
-
-
-def _results(site: Site, function: Node) -> Iterator[str]:
-    for one in walk(function):
-        if one.type == "return_statement" and one.named_child_count:
-            text = site.program.source(one.named_children[0])
-            if len(text) < 40 and "\n" not in text:
-                yield text
 
 
 def _sibling_guards(site: Site, own: tuple[str, ...]) -> Iterator[tuple[str, float]]:
@@ -398,10 +394,13 @@ def _first_guards(scope: Scope, function: Node) -> Iterator[str]:
     if body is None or body.type != "statement_block":
         return
     for one in body.named_children:
+        text = scope.source(one)
         if one.type != "if_statement":
+            inner = one.named_children[0] if one.type == "expression_statement" else None
+            if inner is not None and inner.type == "call_expression" and len(text) < 60:
+                yield text
             if one.type in ("comment", "expression_statement", "lexical_declaration"):
                 continue
             return
-        text = scope.source(one)
         if len(text) < 200 and ("return" in text or "throw" in text) and "else" not in text:
             yield text

@@ -37,7 +37,7 @@ _TELLING: tuple[tuple[str, float, tuple[str, ...]], ...] = (
     (r"Cannot convert undefined or null", 6.0, ("guard", "default")),
     (r"is not defined", 10.0, ("variable", "self", "declare")),
     (r"is not a function", 6.0, ("attribute", "call", "self", "copy", "convert", "iterate")),
-    (r"is not iterable", 6.0, ("copy", "iterate", "default", "call", "guard")),
+    (r"is not iterable", 6.0, ("copy", "iterate", "default", "call", "guard", "optional")),
     (r"Assignment to constant", 20.0, ("declare",)),
     (r"before initialization", 5.0, ("move", "variable")),
     (r"Promise|async", 5.0, ("await",)),

@@ -13,7 +13,7 @@ const RUNS = 400;
 async function open({ root, words, scratch }) {
   const own = Module.createRequire(path.join(process.cwd(), 'package.json'));
   const jest = Module.createRequire(own.resolve('jest'));
-  const cli = jest('jest-cli');
+  const cli = buildsArgv(jest);
   const inner = Module.createRequire(jest.resolve('jest-cli'));
   const core = inner('@jest/core');
   const argv = await cli.buildArgv([...words]);
@@ -78,6 +78,12 @@ async function open({ root, words, scratch }) {
       return tests;
     },
   };
+}
+
+/** Before version 30, `buildArgv` is not among what the package exports. */
+function buildsArgv(jest) {
+  const cli = jest('jest-cli');
+  return cli.buildArgv ? cli : jest(path.join(path.dirname(jest.resolve('jest-cli')), 'run.js'));
 }
 
 /** A test file whose environment stays: the loop in it takes one request after another. */

@@ -13,19 +13,21 @@ const { forget } = require('./runtrue-modules.cjs');
 async function open(settings) {
   const { root, words } = settings;
   const own = Module.createRequire(path.join(process.cwd(), 'package.json'));
+  const versions = isMainThread ? versionsOf(root) : null;
   const main = own.resolve('mocha');
   const home = path.dirname(own.resolve('mocha/package.json'));
   const loaded = own(main);
   const Mocha = loaded.default || loaded;
   const options = optionsOf(own, home, words);
+  for (const name of importsOf(options)) await import(pathToFileURL(own.resolve(name)).href);
   const plugins = [];
   for (const name of [].concat(options.require || [])) plugins.push(await load(own, name));
   const hooks = rootHooks(plugins);
   return {
     async run(request) {
       const { files, names, cover, whole } = request;
-      // ES modules cannot be forgotten: each candidate gets a thread.
-      if (isMainThread && files.some((file) => isEsModule(path.resolve(root, file)))) {
+      // Where ES modules cannot be loaded again, each candidate gets a thread.
+      if (isMainThread && !versions && files.some((file) => isEsModule(path.resolve(root, file)))) {
         return inThread(settings, request);
       }
       forget(root);
@@ -47,7 +49,7 @@ async function open(settings) {
       const nameOf = (test) =>
         `${path.relative(root, test.file || '').split(path.sep).join('/')}::${test.fullTitle()}`;
       try {
-        if (mocha.loadFilesAsync) await mocha.loadFilesAsync();
+        if (mocha.loadFilesAsync) await mocha.loadFilesAsync(versions ? { esmDecorator: versions() } : {});
         else mocha.loadFiles();
       } catch (error) {
         return files.map((file) => ({ test: file, ok: false, error: described(error) }));
@@ -81,6 +83,23 @@ async function open(settings) {
       }
       return reached ? tests : [{ test: files[0], ok: false, error: described(new Error('no test ran')) }];
     },
+  };
+}
+
+/** Return what gives ES modules a new version in each run; null where they cannot be loaded again. */
+function versionsOf(root) {
+  let version = 0;
+  try {
+    // Otherwise mocha requires them, which gives what was loaded before.
+    Object.defineProperty(process.features, 'require_module', { value: false });
+    const data = pathToFileURL(root + path.sep).href;
+    Module.register('./runtrue-versions.mjs', pathToFileURL(__filename), { data });
+  } catch {
+    return null;
+  }
+  return () => {
+    const query = `?runtrue=${++version}`;
+    return (file) => `${file}${query}`;
   };
 }
 
@@ -122,6 +141,13 @@ function optionsOf(own, home, words) {
     }
   }
   return {};
+}
+
+/** Return what mocha would have node import before it starts, as `tsx`. */
+function importsOf(options) {
+  const given = [].concat(options['node-option'] || options.nodeOption || []);
+  const named = given.map((one) => /^(?:--)?import=(.+)$/.exec(one)).filter(Boolean);
+  return [].concat(options.import || [], ...named.map((one) => one[1]));
 }
 
 async function load(own, name) {

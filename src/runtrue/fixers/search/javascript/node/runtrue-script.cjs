@@ -5,11 +5,9 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { Worker } = require('node:worker_threads');
+const { whenLate } = require('./runtrue-late.cjs');
 
 const KEEP = 64 * 1024;
-/** How many times its limit a file may take that waits for a processor; milliseconds between looks. */
-const STARVED = 10;
-const LOOK = 100;
 let count = 0;
 
 async function open({ root, scratch, options, nodeTest }) {
@@ -46,25 +44,15 @@ function runFile(file, { root, scratch, options, nodeTest, cover, seconds }) {
         if (output.length < KEEP) output += text;
       });
     }
-    const first = processorSeconds();
-    let last = first;
-    const look = () => {
-      const used = processorSeconds();
-      const passed = (Date.now() - began) / 1000;
-      if (used - first < seconds && used > last && passed < STARVED * seconds) {
-        last = used;
-        timer = setTimeout(look, LOOK);
-      } else {
-        late = true;
-        worker.terminate();
-      }
-    };
-    let timer = setTimeout(look, seconds * 1000);
+    const cancel = whenLate(seconds, () => {
+      late = true;
+      worker.terminate();
+    });
     worker.on('error', (error) => {
       uncaught = error;
     });
     worker.on('exit', (code) => {
-      clearTimeout(timer);
+      cancel();
       let lines;
       let named = [];
       try {
@@ -82,11 +70,6 @@ function runFile(file, { root, scratch, options, nodeTest, cover, seconds }) {
       ]);
     });
   });
-}
-
-function processorSeconds() {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
 }
 
 function failure(uncaught, late, output) {
