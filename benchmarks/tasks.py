@@ -33,7 +33,13 @@ from runtrue.workflow.apis import ApiStore, open_api
 #: Tasks of several authors: the later files were written before anything was made for them.
 ITEMS = tuple(
     Path(__file__).parent / name
-    for name in ("tasks.toml", "tasks_apis.toml", "tasks_services.toml", "tasks_fresh.toml")
+    for name in (
+        "tasks.toml",
+        "tasks_apis.toml",
+        "tasks_services.toml",
+        "tasks_fresh.toml",
+        "tasks_domains.toml",
+    )
 )
 ROOT = Path(__file__).parent.parent
 SERVERS = ROOT / "tests/servers/node_modules/@modelcontextprotocol"

@@ -328,7 +328,7 @@ def _without_dashes(tokens: tuple[TaskToken, ...]) -> Iterator[TaskToken]:
 _OPENINGS = (
     *(("can", "you"), ("could", "you"), ("would", "you"), ("i", "want", "to"), ("i", "need", "to")),
     *(("i", "would", "like", "to"), ("i'd", "like", "to"), ("help", "me"), ("let", "us")),
-    *(("let's",), ("i", "want"), ("i", "need"), ("and",)),
+    *(("let's",), ("i", "want"), ("i", "need"), ("and",), ("know",), ("see",)),
 )
 _WHICH = frozenset({"first", "next"})
 _JOINTS = frozenset({",", "and", "\n", ":", "("})

@@ -51,13 +51,13 @@ PHRASAL = {
     **{("find", "out"): "find", ("work", "out"): "calculate", ("authenticate", "at"): "login"},
 }
 #: Words that may come before a verb.
-POLITE = word_set("please kindly also first next finally afterwards lastly now go")
+POLITE = word_set("please pls plz kindly also first next finally afterwards lastly now go")
 
 
 #: Words that carry no meaning of their own in a task.
 FILLERS = word_set(
-    "the a an it its their them his her my our your me us please just only kindly also then of "
-    "is are does do has have there i , ( ) : . and"
+    "the a an it its their them his her my our your me us please pls plz just only kindly also "
+    "then of is are does do has have there i , ( ) : . and"
 )
 DETERMINERS = word_set("the a an its their his her my our your this these")
 #: Words for whatever there is to talk about.

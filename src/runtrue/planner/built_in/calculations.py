@@ -71,8 +71,9 @@ class Calculations(QueryCursor):
             "count of",
         ):
             length = self._span(n, phrase)
-            if not length:
-                continue
+            is_named = phrase == "number of" and n > 0 and self._is_word(n - 1)
+            if not length or (is_named and self.table.named_field(self.words[n - 1 : n + 1])):
+                continue  # "the tracking number of every shipment" is a field.
             found = self._field_from(n + length, strict=True)
             is_number = found is not None and self.table.numbers(found[0])
             self._use(*range(n, n + length))

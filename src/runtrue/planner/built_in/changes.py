@@ -112,11 +112,12 @@ def _read_pair(segment: list[TaskToken], change: ResourceChange, roles: Roles) -
     if (
         not re.fullmatch(r"[A-Za-z_][\w.-]*", name)
         or name in change.body
-        or name.endswith(("ing", "ed"))
+        or (name.endswith(("ing", "ed")) and tokens[middle].word not in _BETWEEN)
     ):
         _unclear(segment, roles)
     compound = values[0].word in _SECOND and len(values) > 1
-    if compound or names[0].word in QUIET | VERBS - ALSO_NOUNS:
+    is_quiet = names[0].word in QUIET | VERBS - ALSO_NOUNS
+    if compound or (is_quiet and names[0].word not in _ADJECTIVES):
         _unclear(segment, roles)
     change.body[name] = _value(values, segment, roles)
 

@@ -19,7 +19,11 @@ def order_clauses(clauses: tuple[Clause, ...]) -> tuple[Clause, ...]:
     parts = tuple(part for clause in clauses for part in _split(clause))
     first = next((at for at, part in enumerate(parts) if _sources(part)), 0)
     asked = parts[:first]
-    if not asked or not all(_asks(part) for part in asked) or not _is_plain(parts[first]):
+    if not asked or not _is_plain(parts[first]):
+        return parts
+    # A source by itself is that of what is said before it.
+    is_bare = all(t.type in _SOURCES or t.word in FILLERS for t in parts[first].tokens)
+    if not all(_asks(part) or (is_bare and _says(part)) for part in asked):
         return parts
     source, rest = _source_first(parts[first])
     questions = tuple(replace(part, verb=part.verb or "show") for part in asked)
@@ -35,6 +39,10 @@ def _asks(clause: Clause) -> bool:
     if not clause.verb:
         return bool(clause.tokens) and (clause.is_question or clause.tokens[0].word in _ASKS)
     return clause.verb in _READS and all(token.type in _PLAIN for token in clause.tokens)
+
+
+def _says(clause: Clause) -> bool:
+    return not clause.verb and all(token.type in _PLAIN for token in clause.tokens)
 
 
 def _is_plain(clause: Clause) -> bool:

@@ -65,6 +65,8 @@ _CREDENTIAL = _AUTHENTICATING | word_set("use using with my the api is in as acc
 #: A header as it is written, name and value.
 HEADER_TEXT = re.compile(r"([A-Za-z][\w-]*):\s*(\S.*)")
 _RHYTHMS = word_set("daily hourly weekly monthly")
+#: Words after "hourly" where it says when, and not which.
+_AFTER_RHYTHM = word_set("and then at from to into in on for please until starting beginning")
 _TIMES = word_set("day hour minute second week month year morning night evening time")
 
 
@@ -289,7 +291,7 @@ def _describes_entries(at: int, clause: Clause) -> bool:
         return reads and follows and bool(before)
     if words[at] == "not":
         return reads and follows and before in {"are", "is", "that", "who"}
-    return reads and follows and words[at] in _RHYTHMS and before in {"the", "of", "all", ""}
+    return reads and follows and words[at] in _RHYTHMS and words[at + 1] not in _AFTER_RHYTHM
 
 
 def _source(token: TaskToken, roles: Roles) -> None:
@@ -335,7 +337,7 @@ def _pair(token: TaskToken, roles: Roles) -> None:
     if any(t.word == "where" for t in roles.what):
         roles.what.append(token)
         return
-    role = _pop(roles, _WITH | DETERMINERS | _BODY | _QUERY | _HEADER)
+    role = _pop(roles, _WITH | DETERMINERS | _BODY | _QUERY | _HEADER | {"for"})
     goes_on = not role - {"and", ","}
     roles.names_headers |= bool(role & _HEADER)
     if isinstance(token.value, str) and (scheme := _SCHEME.fullmatch(token.value)):

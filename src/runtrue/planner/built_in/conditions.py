@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from runtrue.planner.built_in.cursor import AMOUNT, LONGEST_FIELD, VALUES, QueryCursor, is_date
+from runtrue.planner.built_in.dates import decade, is_year, next_period
 from runtrue.planner.built_in.entries import Held
 from runtrue.planner.built_in.query_words import (
     COMPARATORS,
@@ -13,15 +14,13 @@ from runtrue.planner.built_in.query_words import (
     EQUALS,
     HINTS,
     MONEY,
-    MONTHS,
     ORDINALS,
     PART_OF,
     QUIET,
 )
-from runtrue.planner.task import TaskToken, TokenType
+from runtrue.planner.task import TokenType
 from runtrue.planner.words import split_name
 
-_FIRST_YEAR, _LAST_YEAR = 1000, 2199
 _IN_TIME = frozenset({"in", "during", "on", "of", "from"})
 
 
@@ -106,8 +105,8 @@ class Conditions(QueryCursor):
         if money:
             used.append(end)
         money = money or any(self.tokens[n].text[:1] in "$€£" for n in range(begin, end))
-        is_year = self._is_year(value) and bool(self._dates()) and not is_amount
-        if is_date(value) or concept == "date" or is_year:
+        of_years = is_year(value) and bool(self._dates()) and not is_amount
+        if is_date(value) or concept == "date" or of_years:
             path, words = self._dated_field(begin, concept)
             if path is not None:
                 return path, [*used, *words]
@@ -137,9 +136,6 @@ class Conditions(QueryCursor):
     def _joins(self, n: int) -> bool:
         return n < len(self.words) and self.words[n] in (",", "and", "&")
 
-    def _is_year(self, value: Any) -> bool:
-        return isinstance(value, int) and _FIRST_YEAR <= value <= _LAST_YEAR
-
     def _dates(self) -> list[str]:
         return [*self.table.dates(), *self.table.years()]
 
@@ -159,42 +155,48 @@ class Conditions(QueryCursor):
         return path, [n - 1] if meant else []
 
     def _periods(self) -> None:
-        """Read "in 2007", "in March 2024", "on 2024-05-01"."""
+        """Read "in 2007", "in March 2024", "on 2024-05-01", "from the 1960s"."""
         for n, word in enumerate(self.words):
             if word not in _IN_TIME or not self.free[n] or not self._dates():
                 continue
-            month = MONTHS.get(self.words[n + 1]) if n + 1 < len(self.words) else None
-            end = n + 1 + (month is not None)
+            end = self._skip(n + 1)
             token = self.tokens[end] if end < len(self.tokens) and self.free[end] else None
-            if token is None or (month is None and not self._can_be_period(token)):
+            first = decade(token.word) if token else None
+            if token is None or not (first or is_date(token.text) or is_year(token.value)):
                 continue
             path, used = self._dated_field(n)
             if path is None:
                 continue
-            period = f"{token.value}-{month:02}" if month else str(token.text)
-            if month and not self._is_year(token.value):
-                continue
-            self._use(n, *range(n + 1, end + 1), *used)
-            if path in self.table.years():
+            self._use(n, end, *used)
+            if first:
+                form: type = int if path in self.table.years() else str
+                self.query.conditions.append(Held(path, ">=", form(first)))
+                self.query.conditions.append(Held(path, "<", form(first + 10)))
+            elif path in self.table.years():
                 self.query.conditions.append(Held(path, "==", token.value))
             else:
-                self.query.conditions.append(Held(path, "starts_with", period))
+                self.query.conditions.append(
+                    Held(path, "starts_with", self._spelled(path, token.text))
+                )
 
-    def _can_be_period(self, token: TaskToken) -> bool:
-        return is_date(token.text) or self._is_year(token.value)
+    def _spelled(self, path: str, date: str) -> str:
+        """Return a date with the marks that a field has in its dates."""
+        has_slashes = any("/" in str(value)[:5] for value in self.table.values(path) if value)
+        return date.replace("-", "/") if has_slashes else date
 
     def _dated(self, path: str, operator: str, value: Any, phrase: str) -> tuple[str, Any]:
-        """Return a comparison of dates: "older" is before a date, and a year is all of it."""
+        """Return a comparison of dates: "older" is before a date, and a day is all of it."""
         if path in self.table.years() and phrase in ("older than", "newer than"):
             return "<" if phrase == "older than" else ">", value
         if path not in self.table.dates():
             return operator, value
         if phrase in ("older than", "newer than", "younger than"):
             operator = "<" if phrase == "older than" else ">"
-        if isinstance(value, int):
-            value = str(value + 1) if operator in (">", "<=") else str(value)
-            operator = {">": ">=", "<=": "<"}.get(operator, operator)
-        return operator, value
+        text = str(value)
+        is_part = any(len(str(one)) > len(text) for one in self.table.values(path) if one)
+        if is_part and operator in (">", "<=") and next_period(text) != text:
+            operator, text = {">": ">=", "<=": "<"}[operator], next_period(text)
+        return operator, self._spelled(path, text)
 
     def _concept(self, concept: str) -> str | None:
         if concept == "date":
@@ -272,7 +274,7 @@ class Conditions(QueryCursor):
     def _equality(self, path: str, operator: str, n: int) -> bool:
         """Read the value that a field is compared with, from a place on."""
         n = self._skip(n)
-        if self._at(n, "not") or self._at(n, "isn't"):
+        if self._at(n, "not"):
             operator = "!="
             self._use(n)
             n += 1

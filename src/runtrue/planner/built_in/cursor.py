@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from runtrue.planner.built_in.dates import DATE, read_dates
 from runtrue.planner.built_in.draft import CannotPlan
 from runtrue.planner.built_in.entries import EntryTable, Held
 from runtrue.planner.built_in.query_words import (
@@ -20,7 +21,6 @@ from runtrue.planner.built_in.query_words import (
 from runtrue.planner.task import TaskToken, TokenType
 
 LONGEST_FIELD = 4
-_DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?.*")
 AMOUNT = re.compile(r"[$€£](\d+(?:\.\d+)?)")
 ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 VALUES = frozenset({TokenType.NUMBER, TokenType.QUOTED})
@@ -53,6 +53,11 @@ class ListQuery:
     fields: dict[str, str] = field(default_factory=dict)
 
     @property
+    def selects(self) -> bool:
+        """True if not all entries are wanted, or not in the order that they are in."""
+        return bool(self.conditions or self.order or self.takes or self.group or self.unique)
+
+    @property
     def is_plain(self) -> bool:
         """True if all entries are wanted as they are."""
         return not (
@@ -66,11 +71,13 @@ class QueryCursor:
 
     def __init__(self, verb: str, tokens: Sequence[TaskToken], table: EntryTable) -> None:
         self.verb, self.table, self.query = verb, table, ListQuery()
-        self.tokens = list(tokens)
-        self.words = [_plain(token) for token in tokens]
-        self.free = [True] * len(tokens)
+        self.tokens = read_dates([one for token in tokens for one in _uncontracted(token)])
+        self.words = [_plain(token) for token in self.tokens]
+        self.free = [True] * len(self.tokens)
         #: True if a word for the entries or a field is a plural.
         self.is_plural = False
+        #: True if the entries are sorted by what they are called, or by the one field wanted.
+        self.is_alphabetical = False
         #: Where the words of wanted fields end.
         self._field_ends: set[int] = set()
 
@@ -146,7 +153,7 @@ class QueryCursor:
             return token.value, n + 1
         if amount := AMOUNT.fullmatch(token.text):
             return float(amount[1]) if "." in amount[1] else int(amount[1]), n + 1
-        if _DATE.fullmatch(token.text):
+        if DATE.fullmatch(token.text):
             return token.text, n + 1
         return (NUMBERS[token.word], n + 1) if token.word in NUMBERS else None
 
@@ -167,6 +174,14 @@ class QueryCursor:
         doubts = self.table.doubts.get(said, ())
         hint = f"; it could be {', '.join(doubts)}" if doubts else ""
         raise CannotPlan(f"{said!r} {what}{hint}")
+
+
+def _uncontracted(token: TaskToken) -> tuple[TaskToken, ...]:
+    """Return "isn't" as two words."""
+    if token.type is not TokenType.WORD or not token.word.endswith("n't"):
+        return (token,)
+    verb = token.word.removesuffix("n't") or "do"
+    return tuple(TaskToken(TokenType.WORD, word, word) for word in (verb, "not"))
 
 
 def _plain(token: TaskToken) -> str:
@@ -191,4 +206,4 @@ def index_of(word: str) -> int:
 
 def is_date(value: Any) -> bool:
     """True for a text that is an ISO date."""
-    return isinstance(value, str) and _DATE.fullmatch(value) is not None
+    return isinstance(value, str) and DATE.fullmatch(value) is not None

@@ -28,13 +28,60 @@ class Descriptions(QueryCursor):
                 found = self._field_from(n + length, strict=True) if length else None
                 if found and found[1] == self._skip(n + length):
                     self._use(*range(n, found[2]))
-                    self.query.conditions.append(Held(found[0], "empty", None))
+                    self._lack(found[0], n, found[2])
                     break
+
+    def _lack(self, path: str, n: int, end: int) -> None:
+        """Keep entries that have nothing at a path: of what is counted, zero."""
+        values = self.table.values(path)
+        if self.table.numbers(path) and None in values and 0 in values:
+            self._unclear(self.words[n:end], "could mean 0 or no value")
+        is_count = self.table.numbers(path) and None not in values
+        self.query.conditions.append(Held(path, "==", 0) if is_count else Held(path, "empty", None))
+
+    def _is_counting(self) -> bool:
+        return self.query.aggregate == "count" or bool({"number", "count"} & set(self.words[:3]))
+
+    def _possessions(self) -> None:
+        """Read "that still have seats": there is something in the field, or more than zero."""
+        if len(self.table.rows) < 2:
+            return
+        for n, word in enumerate(self.words):
+            owns = word in ("have", "has", "having") or (word == "with" and self._is_counting())
+            if not owns or not n or not self._before(n):
+                continue
+            found = self._field_from(n + 1, strict=True)
+            after = self.words[found[2] : found[2] + 1] if found else []
+            ends = not after or after[0] in PART_OF | {",", "and", "&", ":", "(", "left"}
+            between = {"any", "some", "still", "got", "a", "an"}
+            if found is None or not ends or set(self.words[n + 1 : found[1]]) - between:
+                continue
+            path = found[0]
+            if self.table.numbers(path):
+                held = Held(path, ">", 0)
+            elif (flag := self.table.flag(self.words[found[1] : found[2]])) is not None:
+                held = flag
+            else:
+                held = Held(path, "not_empty", None)
+            if self.words[n - 1] == "not":
+                self._use(n - 1)
+                if isinstance(held.value, bool):
+                    held = Held(path, "==", not held.value)
+                else:
+                    self._lack(path, n, found[2])
+                    held = self.query.conditions.pop()
+            self.query.conditions.append(held)
+            self._use(n, *range(found[1], found[2]), *([found[2]] if after == ["left"] else []))
 
     def _phrases(self) -> None:
         """Read "out of stock" and "on sale", which APIs write as one word."""
         for n, word in enumerate(self.words):
             if word not in PART_OF | {"on", "out"} or not self.free[n]:
+                continue
+            found = self._field_from(n + 2, strict=True) if self._at(n, "out", "of") else None
+            if found and self.table.numbers(found[0]):
+                self._use(*range(n, found[2]))
+                self._lack(found[0], n, found[2])
                 continue
             for end in range(min(len(self.words), n + LONGEST_FIELD), n + 1, -1):
                 words = self.words[n:end]

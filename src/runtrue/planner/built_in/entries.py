@@ -39,6 +39,16 @@ _UNITS = word_set(
     "second seconds sec minutes hours days bytes kb mb gb cents"
 )
 _OF_DATES = word_set("dat date tim time timestamp day")
+#: Short forms in names of fields.
+_SHORT_FORMS = {
+    **dict.fromkeys(("no", "nr", "num", "nbr"), "number"),
+    **{"qty": "quantity", "amt": "amount", "desc": "description", "addr": "addres"},
+}
+#: Last words of names that say little: what stands before them says of what.
+_GENERIC_HEADS = word_set("id nam name number cod code typ type key url link valu value dat date")
+_GENERIC_HEADS |= word_set("tim time statu status stat state")
+#: What stands before "name" and leaves it the name of the entry.
+_SORTS_OF_NAME = word_set("common full display official long complet")
 
 #: Names and indexes, and _EVERY.
 Steps = tuple[Any, ...]
@@ -150,15 +160,20 @@ class EntryTable:
         return _spell(near[0]) if len(near) == 1 else None
 
     def _cost(self, said: list[str], steps: Steps) -> float | None:
-        names = [[stem(word) for word in split_name(step)] for step in _names(steps)]
+        names = [_stems(step) for step in _names(steps)]
         leaf, parents = names[-1], [word for step in names[:-1] for word in step]
         is_whole = "".join(said) in ("".join(leaf), stem("".join(split_name(str(steps[-1])))))
+        said = [_SHORT_FORMS.get(word, word) for word in said]
+        if said[1:] and said[-1] not in {*leaf, *parents} and self._agrees(said[-1], steps):
+            said = said[:-1]  # "family name", where the field is `family` and holds texts.
         if not set(said) <= {*leaf, *parents} and not is_whole:
             return None
         extra = [word for word in leaf if word not in said and not self._is_light(word, steps)]
         if is_whole:
             extra = []
         depth = 0.1 * len(steps) + 0.5 * len([word for word in parents if word not in said])
+        if extra and self._is_head([word for word in said if word not in parents], leaf, extra):
+            depth, extra = depth + 0.8, []
         if not extra:
             value = next((v for v in self.columns[steps] if v is not None), None)
             light = 0.05 * len([word for word in leaf if word not in said])
@@ -170,7 +185,26 @@ class EntryTable:
     def _is_light(self, word: str, steps: Steps) -> bool:
         """True for a word of a name that people leave out: `count`, a unit, `date` of a date."""
         dated = word in _OF_DATES and _are_dates(self.columns[steps])
-        return word in _LIGHT or word in _UNITS or dated or any(map(str.isdigit, word))
+        is_light = word in _LIGHT or word in _UNITS or dated or any(map(str.isdigit, word))
+        # `albumTitle` is the title of an album.
+        return is_light or any(stem(noun) == word for noun in self.nouns)
+
+    def _agrees(self, word: str, steps: Steps) -> bool:
+        """True if a word says no more than what kind of values a field holds."""
+        path = _spell(steps)
+        if word in ("nam", "name"):
+            return self.texts(path)
+        if word in _OF_DATES:
+            return _are_dates(self.columns[steps])
+        return word in ("number", "amount", "count") and self.numbers(path)
+
+    def _is_head(self, said: list[str], leaf: list[str], extra: list[str]) -> bool:
+        """True if words are the last ones of a name, which say what it is: `hourlyRate`."""
+        own = [word for word in leaf if word not in _UNITS]
+        if not said or own[-len(said) :] != said:
+            return False
+        is_name = said[-1] in ("nam", "name") and set(extra) <= _SORTS_OF_NAME
+        return is_name or not set(said) <= _GENERIC_HEADS
 
     def _by_meaning(self, words: Sequence[str]) -> str | None:
         phrase = " ".join(words)
@@ -240,6 +274,11 @@ class EntryTable:
         ):
             if name in names and self.texts(_spell(names[name])):
                 return _spell(names[name])
+        # `plantName`, `albumTitle`
+        heads = [s for s in single if split_name(str(s[0]))[-1:] in (("name",), ("title",))]
+        heads = [s for s in heads if self.texts(_spell(s))]
+        if len(heads) == 1:
+            return _spell(heads[0])
         inner = [s for s in self.columns if len(s) == 2 and self._names_entry(str(s[0]))]
         named = [steps for steps in inner if steps[1] in ("name", "common", "title")]
         return _spell(named[0]) if len(named) == 1 else None
@@ -383,6 +422,10 @@ def _inner_fields(steps: Steps, values: list[Any]) -> Iterator[Steps]:
 def _at(row: Any, steps: Steps) -> Any:
     found = Path(steps).find(row)
     return None if isinstance(found, Missing) else found
+
+
+def _stems(name: str) -> list[str]:
+    return [_SHORT_FORMS.get(word, stem(word)) for word in split_name(name)]
 
 
 def _names(steps: Steps) -> list[str]:

@@ -121,6 +121,9 @@ class BuiltInGenerator:
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/\S*)?", re.IGNORECASE)
 #: Verbs for the whole of something as well as for a part of it.
 _GIVE = frozenset({"return", "give", "tell"})
+#: Verbs for what is done to entries: the words after them say which, and by what.
+_CALCULATING = frozenset({"sort", "count", "sum", "average", "total"})
+_MODAL = frozenset({"should", "would", "could", "can", "will", "shall", "may", "might"})
 _OBJECTS = frozenset({"it", "them", "this", "everyone", "everybody"})
 _READING = FETCH | TAKE | SHOW | CHANGE | {""}
 
@@ -176,7 +179,7 @@ def _plan_clause(clause: Clause, following: tuple[Clause, ...], draft: Draft) ->
 
 
 def _holds_data(topic: Topic) -> bool:
-    return topic.node is not None or topic.entries
+    return topic.node is not None or topic.entries or topic.origin != ""
 
 
 def _use_tool(clause: Clause, draft: Draft) -> None:
@@ -333,18 +336,17 @@ def _take(roles: Roles, draft: Draft) -> None:
         return
     asks_number = roles.verb in {"how", "count"} and topic.node is not None
     wanted = operations.read_operations(roles.verb, roles.what, topic.form)
-    if wanted is not None and not (asks_number and not topic.collection):
+    is_table = topic.node is None and topic.form in (DataForm.TABLE, DataForm.DATA)
+    if is_table and lists.groups(roles.what):
+        lists.take(roles, draft)
+    elif wanted is not None and not (asks_number and not topic.collection):
         for operation in wanted:
             operations.apply(operation, draft)
-    elif asks_number:
-        http.count(roles.what, draft)
-    elif topic.node is not None and not changes:
-        http.take(roles.what, draft)
-    elif _is_list_of_file(roles, topic) and not changes:
-        lists.take(roles, draft)
-    elif topic.form is DataForm.TABLE and not changes:
-        operations.apply(operations.columns(roles.what), draft)
-    elif (topic.form in (DataForm.DATA, DataForm.TEXT) and not changes) or roles.verb == "count":
+    elif asks_number or (topic.node is not None and not changes):
+        _take_of_response(roles, topic, draft)
+    elif is_table and not (changes and roles.verb not in _CALCULATING):
+        _take_of_data(roles, topic, draft)
+    elif topic.form is DataForm.TEXT and (not changes or roles.verb == "count"):
         _refuse_rest(roles)
         asks = {"how": ["how"], "count": ["how", "many"]}.get(roles.verb, [])
         files.take([*(TaskToken(TokenType.WORD, word) for word in asks), *roles.what], draft)
@@ -352,10 +354,43 @@ def _take(roles: Roles, draft: Draft) -> None:
         raise CannotPlan(f"{str(roles.clause)!r}: that is not something runtrue can do")
 
 
-def _is_list_of_file(roles: Roles, topic: Topic) -> bool:
-    is_list = topic.form in (DataForm.TABLE, DataForm.DATA) and topic.node is None
+def _take_of_response(roles: Roles, topic: Topic, draft: Draft) -> None:
+    """Plan what is wanted of a response: by a first guess of its path, or when it is there."""
+    take = http.count if roles.verb in {"how", "count"} else http.take
+    try:
+        take(roles.what, draft)
+    except CannotPlan:
+        method = topic.node["params"].get("method", "GET") if topic.node else "GET"
+        if method != "GET" or _MODAL & {token.word for token in roles.what}:
+            raise
+        lists.take(roles, draft)
+
+
+def _take_of_data(roles: Roles, topic: Topic, draft: Draft) -> None:
+    """Plan what is wanted of a file: a value or columns by their names, or when it is there."""
     where = {"where", "whose"} & {token.word for token in roles.what}
-    return is_list and not where and lists.has_cue(roles.what)
+    if where and roles.verb in _CALCULATING:
+        raise CannotPlan(f"{str(roles.clause)!r}: the condition is not understood")
+    is_table = topic.form is DataForm.TABLE
+    speaks = lists.has_cue(roles.what) or (
+        not is_table and lists.speaks_of_list(roles.verb, roles.what, topic)
+    )
+    if not where and (roles.verb in _CALCULATING or speaks):
+        if not any(token.word not in FILLERS | GENERIC for token in roles.what):
+            raise CannotPlan(f"{str(roles.clause)!r}: that is nothing that can be done here")
+        lists.take(roles, draft)
+        return
+    try:
+        if is_table:
+            operations.apply(operations.columns(roles.what), draft)
+        else:
+            _refuse_rest(roles)
+            asks = [TaskToken(TokenType.WORD, "how")] if roles.verb == "how" else []
+            files.take([*asks, *roles.what], draft)
+    except CannotPlan:
+        if where or {"column", "columns"} & {token.word for token in roles.what}:
+            raise
+        lists.take(roles, draft)
 
 
 def _are_fields(words: list[TaskToken], roles: Roles, topic: Topic) -> bool:

@@ -151,8 +151,11 @@ def _describes(what: list[TaskToken], draft: Draft) -> bool:
     """True if the words only say what is fetched: the last of them is in its URL, too."""
     nouns = draft.topic.nouns if draft.topic else frozenset()
     last = what[-1].word
-    has_parts = any(token.word == "of" or token.word.endswith("'s") for token in what)
-    return not has_parts and (singular(last) in nouns or last in GENERIC | {"profile"})
+    parts = {"of", "and", ",", "&"}
+    has_parts = any(token.word in parts or token.word.endswith("'s") for token in what)
+    # "the insured value" is a part of what is fetched.
+    known = (GENERIC - {"value", "values"}) | {"profile"}
+    return not has_parts and (singular(last) in nouns or last in known)
 
 
 def _refuse_conditions(words: list[TaskToken], draft: Draft) -> None:
@@ -165,18 +168,19 @@ def _refuse_conditions(words: list[TaskToken], draft: Draft) -> None:
 
 
 def count(tokens: list[TaskToken], draft: Draft) -> None:
-    """Count what is asked for: the entries of the response, or those of a part of it."""
+    """Count the entries of the response. Raises CannotPlan if something else is asked for."""
     topic = draft.topic
     words = [token.word for token in tokens if token.word not in FILLERS | {"many"}]
     own = topic.nouns | GENERIC if topic else GENERIC
     if topic is None or not all(word and singular(word) in own for word in words):
-        asked = [TaskToken(TokenType.WORD, word) for word in ("how", "many")]
-        rest = [token for token in tokens if token.word != "many"]
-        take([*asked, *rest], draft)
-        return
+        raise CannotPlan(f"{said(tokens)!r}: what to count is not clear")
     draft.drop(topic.results)
     reference = draft.python("count", snippets.LENGTH, {"data": topic.reference})
     draft.set_topic("count", reference, DataForm.VALUE)
+
+
+#: "number of tags" names one thing to count; more words may say which.
+_OF_COUNT = 3
 
 
 def take(tokens: list[TaskToken], draft: Draft) -> None:
@@ -189,6 +193,8 @@ def take(tokens: list[TaskToken], draft: Draft) -> None:
     wants = read_wants(tokens, topic.nouns, topic.collection)
     if not wants:
         return
+    if len(wants) == 1 and wants[0].count and not wants[0].whole and len(tokens) > _OF_COUNT:
+        raise CannotPlan(f"{said(tokens)!r}: what to count is not clear")
     if topic.form is not DataForm.VALUE:
         draft.drop(topic.results)
     names = tuple(_take_one(want, topic, draft) for want in wants)

@@ -7,7 +7,8 @@ and the rest is planned with what came back; nothing is sent again for that.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from runtrue.planner.built_in import pages, snippets
@@ -39,6 +40,8 @@ from runtrue.planner.words import (
 )
 from runtrue.workflow import Path
 
+#: Names of lists that say nothing of what is in them.
+_ANY_LIST = word_set("items results data entries records rows hits list values docs entry payload")
 #: Words that only make sense for a list.
 _CUES = word_set(
     "each every per unique distinct different top bottom sorted ordered ranked whose who where "
@@ -73,6 +76,14 @@ def has_cue(tokens: list[TaskToken]) -> bool:
     return bool({token.word for token in tokens} & _CUES)
 
 
+def groups(tokens: list[TaskToken]) -> bool:
+    """True if words ask for something of each group: "total hours per role"."""
+    words = [token.word for token in tokens]
+    return "per" in words or any(
+        pair in (("grouped", "by"), ("for", "each"), ("for", "every")) for pair in pairwise(words)
+    )
+
+
 def take(roles: Roles, draft: Draft) -> None:
     """Plan what the words of a clause want of the list that the topic holds."""
     topic = draft.topic
@@ -87,45 +98,77 @@ def take(roles: Roles, draft: Draft) -> None:
     draft.data(topic.reference, str(roles.clause))
     topic = pages.follow(topic, roles.what, draft)
     data = draft.data(topic.reference, str(roles.clause))
-    reference, rows, nouns = _entries(data, roles, topic)
-    if rows and not isinstance(rows[0], Mapping):
-        nouns = nouns | {"id", "number", "value", "name"}
-    table = EntryTable(rows or [data], draft.task, topic.origin, nouns, chosen=draft.paths)
-    try:
-        query = QueryReader(roles.verb, roles.what, table).read()
-    except CannotPlan:
-        around = _around(data, rows, reference, topic, roles, draft)
-        if around is None:
-            raise
-        query, reference, rows = around, topic.reference, None
-    if query.is_plain and reference == topic.reference:
+    query, source, table = _read(data, roles, topic, draft)
+    if query.is_plain and source.reference == topic.reference:
         return
     if query.is_plain:
         query.label = table.label()
     draft.drop(topic.results)
-    _plan(query, reference, rows is None, roles, draft, topic, nouns)
+    _plan(query, source, roles, draft, topic)
 
 
-def _around(
-    data: Any, rows: list[Any] | None, reference: str, topic: Topic, roles: Roles, draft: Draft
-) -> ListQuery | None:
-    """Read words about what the list is in: the account of which it has the transactions."""
-    if rows is None or reference == topic.reference or not isinstance(data, Mapping):
-        return None
-    facts = {name: value for name, value in data.items() if not isinstance(value, list)}
-    table = EntryTable([facts], draft.task, topic.origin, topic.nouns, chosen=draft.paths)
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What words may be about: a list, or the one object that there is; and words for an entry."""
+
+    reference: str
+    rows: list[Any] | None
+    nouns: frozenset[str]
+
+
+def _read(
+    data: Any, roles: Roles, topic: Topic, draft: Draft
+) -> tuple[ListQuery, _Source, EntryTable]:
+    """Read words against what they name, else against the one other part that they all fit."""
+    named, *others = _sources(data, roles, topic)
     try:
-        query = QueryReader(roles.verb, roles.what, table).read()
+        return _read_source(named, data, roles, topic, draft)
+    except CannotPlan:
+        found = [
+            read
+            for source in others
+            if (read := _read_other(source, data, roles, topic, draft)) is not None
+        ]
+        if len(found) != 1:
+            raise
+    return found[0]
+
+
+def _read_source(
+    source: _Source, data: Any, roles: Roles, topic: Topic, draft: Draft
+) -> tuple[ListQuery, _Source, EntryTable]:
+    rows, nouns = source.rows, source.nouns
+    if rows and not isinstance(rows[0], Mapping):
+        nouns = nouns | {"id", "number", "value", "name"}
+    table = EntryTable(rows or [data], draft.task, topic.origin, nouns, chosen=draft.paths)
+    query = QueryReader(roles.verb, roles.what, table).read()
+    if rows is None and query.selects:
+        raise CannotPlan(
+            f"{str(roles.clause)!r} asks for a list, but the response is a single object"
+        )
+    return query, source, table
+
+
+def _read_other(
+    source: _Source, data: Any, roles: Roles, topic: Topic, draft: Draft
+) -> tuple[ListQuery, _Source, EntryTable] | None:
+    """Read words about what the list is in, or about another list; None if they do not fit."""
+    facts = data
+    if source.rows is None and isinstance(data, Mapping):
+        facts = {name: value for name, value in data.items() if not isinstance(value, list)}
+    try:
+        query, source, table = _read_source(source, facts, roles, topic, draft)
     except CannotPlan:
         return None
-    selects = query.conditions or query.order or query.takes or query.aggregate or query.group
-    return None if selects or not query.fields or query.unique else query
+    is_bare = source.rows is None and (query.aggregate or not query.fields)
+    return None if query.is_plain or is_bare else (query, source, table)
 
 
-def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | None, frozenset[str]]:
-    """Return the list that is meant, and words for its entries; no list for a single object."""
+def _sources(data: Any, roles: Roles, topic: Topic) -> list[_Source]:
+    """Return what the words may be about, what they name first."""
+    whole = _Source(topic.reference, data if isinstance(data, list) else None, topic.nouns)
     if isinstance(data, list):
-        return topic.reference, data, topic.nouns
+        return [whole]
     if not isinstance(data, Mapping):
         raise CannotPlan(f"{str(roles.clause)!r}: the response is not a JSON object or list")
     lists = [
@@ -133,62 +176,29 @@ def _entries(data: Any, roles: Roles, topic: Topic) -> tuple[str, list[Any] | No
     ]
     words = {singular(token.word.removesuffix("'s")) for token in roles.what}
     named = [(s, rows) for s, rows in lists if words & {singular(w) for w in split_name(s[-1])}]
-    if (
-        not named
-        and len(lists) == 1
-        and (topic.collection or words & {singular(w) for w in ENTRIES} or words & topic.own)
-    ):
+    is_list = topic.collection or words & {singular(w) for w in ENTRIES} or words & topic.own
+    if not named and len(lists) == 1 and is_list:
         named = lists
-    if not named:
-        fitting = [
-            (s, r)
-            for s, r in lists
-            if s[-1].lower()
-            in (
-                "items",
-                "results",
-                "data",
-                "entries",
-                "records",
-                "rows",
-                "hits",
-                "list",
-                "values",
-                "docs",
-            )
-        ]
-        named = (
-            fitting
-            if len(fitting) == 1
-            else lists
-            if len(lists) == 1 and len(data) <= 6 and topic.collection
-            else []
-        )
+    fitting = [one for one in lists if one[0][-1].lower() in _ANY_LIST]
+    if not named and len(fitting) == 1:
+        named = fitting
     if len(named) > 1:
         raise CannotPlan(
             f"{str(roles.clause)!r} could mean several lists: "
             + ", ".join(str(Path(s)) for s, _ in named)
         )
-    if not named:
-        return topic.reference, None, topic.nouns
-    steps, rows = named[0]
+    first = [_source_of(one, topic) for one in named]
+    return [*first, whole, *(_source_of(one, topic) for one in lists if one not in named)]
+
+
+def _source_of(found: tuple[tuple[str, ...], list[Any]], topic: Topic) -> _Source:
+    steps, rows = found
     own = {singular(word) for word in split_name(steps[-1])}
-    return f"{topic.reference[:-1]}{str(Path(steps))[1:]}}}", rows, topic.nouns | own
+    return _Source(f"{topic.reference[:-1]}{str(Path(steps))[1:]}}}", rows, topic.nouns | own)
 
 
-def _plan(
-    query: ListQuery,
-    items: str,
-    single: bool,
-    roles: Roles,
-    draft: Draft,
-    topic: Topic,
-    nouns: frozenset[str],
-) -> None:
-    if single and (query.conditions or query.order or query.takes or query.group or query.unique):
-        raise CannotPlan(
-            f"{str(roles.clause)!r} asks for a list, but the response is a single object"
-        )
+def _plan(query: ListQuery, source: _Source, roles: Roles, draft: Draft, topic: Topic) -> None:
+    items, single, nouns = source.reference, source.rows is None, source.nouns
     for held in query.conditions:
         params = {
             "items": items,
@@ -270,7 +280,9 @@ def _calculate(query: ListQuery, items: str, single: bool, roles: Roles, draft: 
         draft.set_topic(name_of([path.rpartition(".")[2]]), counted, DataForm.VALUE)
         return
     if operation == "count" and path is not None:
-        raise CannotPlan(f"{path!r} of several entries: say which one, or its sum")
+        raise CannotPlan(
+            f"{str(roles.clause)!r} counts {path[2:]} of several entries: say which one, or its sum"
+        )
     params = {"items": items, "operation": operation} | ({"field": path} if path else {})
     node = draft.node("calculate", "calculate", params)
     last = name_of([path.rpartition(".")[2]]) if path else ""

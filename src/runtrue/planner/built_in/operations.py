@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from runtrue.planner.built_in import snippets
@@ -36,6 +37,7 @@ _EXCLUDING = frozenset({"remove", "drop", "exclude", "omit", "discard"})
 _DESCENDING = frozenset({"descending", "reverse", "reversed", "desc", "backwards"})
 _ASCENDING = frozenset({"ascending", "alphabetically", "numerically", "asc", "alphabetical"})
 _TEXT_ONLY = {"uppercase": "upper", "upper": "upper", "lowercase": "lower", "lower": "lower"}
+_OF_COLUMNS = word_set("column columns field fields value values the")
 #: Words without a meaning here; a column may well be called `a`.
 _OVER = (DETERMINERS - {"a", "an"}) | word_set("all only just me of are there does have has do")
 
@@ -239,7 +241,12 @@ def columns(tokens: list[TaskToken]) -> Operation:
     """Return the columns that words name: the values of one, or rows with just these."""
     words = [token for token in tokens if token.word not in _OVER]
     names = [token for token in words if token.word not in {",", "and"}]
-    made = _columns(names)
+    # Words beside each other are not columns each: "based in Oslo".
+    beside = any(
+        "" not in (one.word, two.word) and {one.word, two.word}.isdisjoint({",", "and"})
+        for one, two in pairwise(t for t in words if t.word not in _OF_COLUMNS)
+    )
+    made = None if beside else _columns(names)
     if made is None:
         said = " ".join(token.text for token in tokens)
         raise CannotPlan(f"{said!r} is not a clear column name")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from runtrue.planner.built_in.conditions import Conditions
 from runtrue.planner.built_in.cursor import ORDINAL, Order, index_of
 from runtrue.planner.built_in.query_words import (
@@ -39,7 +41,8 @@ class Orders(Conditions):
                     i for i in range(max(0, n - 3), n) if self.words[i] in sorting and self.free[i]
                 ]
                 direction = self._direction_after(n)
-                if not (before or self.verb == "sort" or direction is not None or self._is_top()):
+                ranks = self._ranks(n)
+                if not (before or ranks or self.verb == "sort" or direction is not None):
                     continue
                 found = self._field_from(n + 1)
                 if found is None:
@@ -47,28 +50,35 @@ class Orders(Conditions):
                 path, begin, end = found
                 self._use(n, *before, *range(begin, end))
                 self._use(*(i for i in range(begin) if i > n and self.words[i] in QUIET))
-                down = self._direction()
+                down = self._direction(path)
                 self.query.order = Order(path, self._is_top() if down is None else down)
                 return
         for n, word in enumerate(self.words):
-            if word == "alphabetically" and self.free[n]:
-                name = self.table.field(["name"]) or self.table.field(["title"])
-                if name is None:
-                    self._unclear([word], "has no field to sort by")
+            if word in ("alphabetically", "alphabetical") and self.free[n]:
                 self._use(n, *(i for i in (n - 1,) if i >= 0 and self.words[i] in sorting))
-                self.query.order = Order(name, False)
+                self._use(
+                    *(i for i in (n - 1, n + 1) if self.words[i : i + 1] in (["in"], ["order"]))
+                )
+                self.is_alphabetical = True
+                return
         if self.verb == "sort" and self.query.order is None:
             self._unclear(self.words, "does not say which field to sort by")
 
     def _is_top(self) -> bool:
         return any(self.words[n] == "top" for n in range(len(self.words)))
 
+    def _ranks(self, n: int) -> bool:
+        """True if "top" or "newest first" says that a "by" is an order."""
+        adjectives = EXTREMES.keys() | SUPERLATIVES.keys()
+        ranked = (pair[1] == "first" and pair[0] in adjectives for pair in pairwise(self.words[n:]))
+        return self._is_top() or any(ranked)
+
     def _direction_after(self, n: int) -> bool | None:
         rest = self.words[n:]
         return True if set(rest) & DESCENDING else False if set(rest) & ASCENDING else None
 
-    def _direction(self) -> bool | None:
-        """Use the words that say which way to sort; True for descending."""
+    def _direction(self, path: str) -> bool | None:
+        """Use the words that say which way to sort by a field; True for descending."""
         found = None
         for n, word in enumerate(self.words):
             if not self.free[n]:
@@ -88,7 +98,8 @@ class Orders(Conditions):
                 word == "first" and n and self.words[n - 1] in EXTREMES.keys() | SUPERLATIVES.keys()
             ):
                 before = self.words[n - 1]
-                found = EXTREMES[before] == "max" if before in EXTREMES else SUPERLATIVES[before][1]
+                is_max = EXTREMES.get(before) == "max"
+                found = is_max if before in EXTREMES else self._goes_down(before, path)
                 self._use(n, n - 1)
             elif (
                 word == "to"
@@ -100,6 +111,16 @@ class Orders(Conditions):
                 begin = n - 2 if n > 1 and self.words[n - 2] == "from" else n - 1
                 self._use(*range(begin, n + 2))
         return found
+
+    def _goes_down(self, adjective: str, path: str) -> bool:
+        """Return the way of "oldest first" by a field: down by age, and up by a date."""
+        concept, down, alternative = SUPERLATIVES[adjective]
+        of_date = path in self._dates()
+        ways = {concept: down, alternative: not down} if alternative else {concept: down}
+        meant = [m for m in ways if (m == "date" and of_date) or path == self._concept(m)]
+        if not meant:
+            self._unclear([adjective, "first"], f"is no order by {path[2:]}")
+        return ways[meant[0]]
 
     def _superlatives(self) -> None:
         for n in range(len(self.words)):
@@ -141,6 +162,8 @@ class Orders(Conditions):
         if self._most_done(n, down):
             return
         found = self._field_from(n + 1, strict=True)
+        if found is not None and not self._has_order(found[0]):
+            found = None
         if found is None:
             by = next((i for i in range(n + 1, len(self.words)) if self._at(i, "by")), None)
             found = self._field_from(by + 1) if by is not None else None
@@ -166,6 +189,10 @@ class Orders(Conditions):
             self.query.aggregate_path = path
         else:
             self._order_one(path, down, n)
+
+    def _has_order(self, path: str) -> bool:
+        """True for a field of numbers or dates."""
+        return self.table.numbers(self.table.amount(path)) or path in self._dates()
 
     def _most_done(self, n: int, down: bool) -> bool:
         """Read "most starred" and "most recently pushed": the participle says the field."""

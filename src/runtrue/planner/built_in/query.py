@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from runtrue.planner.built_in.calculations import Calculations
-from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery
+from runtrue.planner.built_in.cursor import LONGEST_FIELD, ListQuery, Order
 from runtrue.planner.built_in.descriptions import Descriptions
 from runtrue.planner.built_in.draft import CannotPlan, NotUnderstood
 from runtrue.planner.built_in.entries import Held
@@ -23,6 +23,7 @@ from runtrue.planner.built_in.query_words import (
     DESCENDING,
     PART_OF,
     QUIET,
+    QUIET_PHRASES,
     RELATING,
 )
 from runtrue.planner.built_in.word_forms import stem
@@ -32,6 +33,7 @@ from runtrue.planner.words import is_plural, split_name
 
 #: Words that make one number of those that all entries have.
 _ALL_OF = frozenset({"altogether", "total", "overall", "combined"})
+_NEGATIONS = frozenset({"not", "never", "without"})
 _SIZES = frozenset({"<", "<=", ">", ">="})
 _ON_LINES = (
     "one per line",
@@ -55,8 +57,12 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
         elif self.verb in AGGREGATES:
             self._aggregate(AGGREGATES[self.verb], 0)
         self._refuse_command()
+        for n in range(len(self.words)):
+            for phrase in QUIET_PHRASES:
+                self._use(*range(n, n + self._span(n, phrase)))
         for rule in (
-            self._lines, self._formats, self._in_order, self._absences, self._phrases,
+            self._lines, self._formats, self._in_order, self._absences,
+            self._possessions, self._phrases,
             self._participles, self._orders, self._groups, self._comparisons, self._periods,
             self._equalities, self._superlatives, self._positions, self._aggregates, self._unique,
             self._titles, self._chunks, self._entry_words,
@@ -140,7 +146,7 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
         while n < len(self.words):
             if (
                 not self._is_word(n)
-                or self.words[n] in QUIET | PART_OF
+                or self.words[n] in QUIET | PART_OF | _NEGATIONS
                 or self.words[n] in (",", "and", "&", "by")
             ):
                 n += 1
@@ -149,26 +155,43 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
 
     def _segment(self, n: int) -> int:
         end = n
-        stop = QUIET | PART_OF | {",", "and", "&", "by"}
+        stop = QUIET | PART_OF | _NEGATIONS | {",", "and", "&", "by"}
         while end < len(self.words) and self._is_word(end) and self.words[end] not in stop:
             end += 1
         if end < len(self.words) and self.words[end] in PART_OF:
             # "the rate for JPY" is one field, if there is one of both names.
             inner = self._skip(end + 1)
-            if inner < len(self.words) and self._is_word(inner):
-                both = [*self.words[n:end], self.words[inner]]
-                path = self.table.named_field(both)
-                if path and not self.table.is_noun(self.words[inner]):
-                    self._use(*range(n, inner + 1))
+            for last in range(min(len(self.words), inner + LONGEST_FIELD), inner, -1):
+                both = [*self.words[n:end], *self.words[inner:last]]
+                is_free = all(self._is_word(i) for i in range(inner, last))
+                path = self.table.named_field(both) if is_free else None
+                if path and not self.table.is_noun(self.words[last - 1]):
+                    self._use(*range(n, last))
                     self._want(both, path)
-                    return inner + 1
+                    return last
         if last := self._pair_of(n, end):
             return last
         for last in range(min(end, n + LONGEST_FIELD), n, -1):
+            known = dict(self.query.fields)
             if self._bind(n, last):
                 self._use(*range(n, last))
-                return last
+                new = [name for name in self.query.fields if name not in known]
+                return self._renamed(new[0], last) if new else last
         return n + 1
+
+    def _renamed(self, name: str, n: int) -> int:
+        """Read "as lender" behind a field, which says what to call it; return where that ends."""
+        begin = self._skip(n + 1)
+        after = self.words[begin + 1 : begin + 2]
+        ends = not after or after[0] in PART_OF | {",", "and", "&", ")", "(", ":"}
+        says = self.words[n : n + 1] in (["as"], ["called"], ["named"]) and self.free[n]
+        if not says or begin >= len(self.words) or not self._is_word(begin) or not ends:
+            return n
+        fields = self.query.fields
+        called = {name: self.tokens[begin].text}
+        self.query.fields = {called.get(key, key): path for key, path in fields.items()}
+        self._use(n, begin)
+        return begin + 1
 
     def _pair_of(self, n: int, end: int) -> int:
         """Read "IT department" and "client Nord AS": a field beside a value that it holds."""
@@ -190,19 +213,19 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
 
     def _bind(self, n: int, end: int) -> bool:
         words, table = self.words[n:end], self.table
-        before = self.words[n - 1] if n else ""
-        negated = before in ("not", "aren't", "isn't", "without")
+        negation = self._negation_before(n)
+        negated = negation is not None
         if self._is_entry(words):
             self.is_plural |= is_plural(words[0])
             self._refuse_verb(n)
             return True
         if (flag := table.flag(words)) is not None and self._describes(n, end):
-            self._negate(n, negated)
+            self._use(*([] if negation is None else [negation]))
             self.query.conditions.append(Held(flag.path, "==", flag.value is not negated))
             return True
         held = table.value(self._said(n, end)) if self._describes(n, end) else None
         if held is not None:
-            self._negate(n, negated)
+            self._use(*([] if negation is None else [negation]))
             self._add(held, "!=" if negated else "==")
             return True
         named = table.named_field(words)
@@ -214,6 +237,8 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
         beside = self._follows_field(n) or self._is_entry(self.words[n - 1 : n])
         if path is None or (named is None and beside):
             return False
+        if is_owner and self.words[n - 1] in {"its", "their", "the", "his", "her", "of"}:
+            self._unclear(words, "has no such part that is known")
         if named is None and len(words) > 1 and any(self._says_else(one, path) for one in words):
             return False
         if (
@@ -257,9 +282,11 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
         if begins and between and set(between) <= {"each", "every", "all", "the", "these"}:
             self._unclear([self.words[0]], "is not clear: a field of each, or something to do")
 
-    def _negate(self, n: int, negated: bool) -> None:
-        if negated:
-            self._use(n - 1)
+    def _negation_before(self, n: int) -> int | None:
+        """Return where the "not" of what begins at a place is."""
+        while n and self.words[n - 1] in QUIET:
+            n -= 1
+        return n - 1 if n and self.words[n - 1] in _NEGATIONS else None
 
     def _counted(self, path: str) -> bool:
         """Count what is in a field of the one entry that is meant."""
@@ -371,8 +398,31 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
             for held in query.conditions
         ]
 
+    def _join_alternatives(self) -> None:
+        """Keep "rye and oats" as those that are either: no entry is both."""
+        joined: dict[str, list[Any]] = {}
+        for held in self.query.conditions:
+            if held.operator == "==" and not isinstance(held.value, bool):
+                values = joined.setdefault(held.path, [])
+                values += [held.value] if held.value not in values else []
+        several = {path: values for path, values in joined.items() if len(values) > 1}
+        self.query.conditions = [
+            held
+            for held in self.query.conditions
+            if held.operator != "==" or held.path not in several
+        ] + [Held(path, "in", values) for path, values in several.items()]
+
+    def _sort_by_name(self) -> None:
+        texts = [path for path in self.query.fields.values() if self.table.texts(path)]
+        label = self.table.label()
+        path = texts[0] if len(texts) == 1 else label
+        if path is None or (texts and path not in texts):
+            self._unclear(["alphabetically"], "does not say by which field")
+        self.query.order = Order(path, False)
+
     def _settle(self) -> None:
         query = self.query
+        self._join_alternatives()
         self._reach_amounts()
         # The same field under two names is wanted once, and "who" is a name.
         by_path = {path: name for name, path in query.fields.items()}
@@ -389,6 +439,12 @@ class QueryReader(Orders, Calculations, Descriptions, EntryNouns):
             and not self.table.numbers(query.aggregate_path)
         ):
             self._unclear([query.aggregate_path], "has no numbers to calculate with")
+        if self.is_alphabetical:
+            self._sort_by_name()
+        counted = query.aggregate_path if query.aggregate == "count" else None
+        if counted and self.table.numbers(counted) and self.table.sole(query.conditions):
+            query.aggregate, query.aggregate_path = "", None
+            self._want([counted.rpartition(".")[2].lower()], counted)  # "how many litres is B-1"
         self._beside_fields()
         if query.group and (query.fields or query.takes or query.order):
             self._unclear(list(query.fields) or ["the order"], "of groups is not supported")

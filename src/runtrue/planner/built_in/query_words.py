@@ -6,12 +6,14 @@ from runtrue.planner.words import word_set
 
 #: Words that carry no meaning of their own.
 QUIET = word_set(
-    "the a an its their them it his her my our your me us please just only kindly also is are was "
-    "were be do does did has have had there i that which who what whose where these those this "
-    "all each every any both value values field fields out whole entire list give show get tell "
-    "return find found along together altogether as then to on ones one's named called currently "
-    "still got '"
+    "the a an its their them it his her my our your me us please just only kindly also is "
+    "are was were be been being do does did has have had there i that which who what whose "
+    "where these those this all each every any both value values field fields whole "
+    "entire list give show get tell return find found along together altogether as then to "
+    "on ones one's named called currently still got yet already now so '"
 )
+#: Phrases that carry none either.
+QUIET_PHRASES = ("right now", "at the moment", "at present", "so far", "as well", "in there")
 #: Verbs between entries and what is said of them.
 RELATING = word_set(
     "live lives living located based work works working know knows speak speaks use uses using "
@@ -76,10 +78,14 @@ COMPARATORS = {
     **{"cheaper than": ("<", "price"), "heavier than": (">", "weight")},
     **{"taller than": (">", "height"), "after": (">", "date"), "before": ("<", "date")},
     **{"since": (">=", "date"), "until": ("<=", "date"), "more expensive than": (">", "price")},
+    **dict.fromkeys(("later than", "past"), (">", "date")),
+    **dict.fromkeys(("earlier than", "prior to"), ("<", "date")),
+    **dict.fromkeys(("on or after", "no earlier than", "not before"), (">=", "date")),
+    **dict.fromkeys(("on or before", "no later than", "up until", "not after"), ("<=", "date")),
 }
 EQUALS = {
     **dict.fromkeys(("is", "are", "=", "==", "equals", "equal to", "is equal to"), "=="),
-    **dict.fromkeys(("is not", "isn't", "are not", "!=", "other than", "not"), "!="),
+    **dict.fromkeys(("is not", "are not", "!=", "other than", "not"), "!="),
     **dict.fromkeys(("contains", "containing", "contain", "includes", "including"), "contains"),
     **dict.fromkeys(("starts with", "starting with", "begins with", "start with"), "starts_with"),
     **dict.fromkeys(("ends with", "ending with", "ending in", "end with", "ends in"), "ends_with"),
@@ -94,18 +100,6 @@ HINTS = {
     **dict.fromkeys(
         ("lasting", "lasts", "lasted", "taking", "takes", "take", "took", "ran"), "length"
     ),
-}
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        [
-            *(("january", "jan"), ("february", "feb"), ("march", "mar"), ("april", "apr")),
-            *(("may",), ("june", "jun"), ("july", "jul"), ("august", "aug")),
-            *(("september", "sep"), ("october", "oct"), ("november", "nov"), ("december", "dec")),
-        ],
-        start=1,
-    )
-    for name in names
 }
 MONEY = word_set("dollars dollar euros euro pounds usd eur gbp bucks")
 #: Names under which the field of a meaning is looked for, the likeliest first.
@@ -168,6 +162,7 @@ AGGREGATES = {
 DATE_VERBS = {
     **dict.fromkeys(("hired", "employed", "joined"), ("hire", "start", "join", "employ", "since")),
     **dict.fromkeys(("released", "published", "launched"), ("release", "publish", "launch")),
+    **{"born": ("birth", "born"), "died": ("death", "died"), "built": ("built", "construct")},
     **dict.fromkeys(("started", "begun"), ("start", "begin")),
     **dict.fromkeys(("booked", "ordered", "placed"), ("book", "order", "create", "date")),
     **dict.fromkeys(("opened", "made", "added", "posted", "written"), ("create", "add", "post")),

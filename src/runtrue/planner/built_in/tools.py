@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from runtrue.planner.built_in import files, lists
+from runtrue.planner.built_in import lists
 from runtrue.planner.built_in.arguments import PREPOSITIONS, Argument, Wording, fill
 from runtrue.planner.built_in.clauses import Roles
 from runtrue.planner.built_in.draft import CannotPlan, DataForm, Draft
@@ -122,21 +122,20 @@ def call_tool(clause: Clause, draft: Draft, components: tuple[Interface, ...]) -
     if len(eligible) > 1 and eligible[0].score - eligible[1].score < _MARGIN:
         close = [m.interface.type for m in eligible if eligible[0].score - m.score < _MARGIN]
         raise CannotPlan(f"{str(clause)!r} could mean several tools: {', '.join(close)}")
-    if eligible[0].wanted and eligible[0].interface.type.startswith("api-"):
-        _query(eligible[0], clause, draft)
-        return
-    _call(eligible[0], draft)
     if eligible[0].wanted:
-        files.take(list(eligible[0].wanted), draft)
+        _query(eligible[0], clause, draft)
+    else:
+        _call(eligible[0], draft)
 
 
 def _reading(clause: Clause, matches: list[_Match]) -> _Match | None:
-    """Return the operation that reads what a clause speaks of, where other words say what of it."""
+    """Return the one that reads what a clause speaks of, where other words say what of it."""
     reading = [
         match
         for match in matches
         if match.interface.reads
-        and match.interface.type.startswith("api-")
+        # A tool reads what it is told to: only one that is told nothing lists all there is.
+        and (match.interface.type.startswith("api-") or (match is matches[0] and not match.values))
         and all(name in match.values for name in match.interface.required)
         and _is_meant(clause, match.interface)
     ]
@@ -156,7 +155,7 @@ def _query(match: _Match, clause: Clause, draft: Draft) -> None:
     what = [
         token
         for at, token in wording.free()
-        if token.word not in (server, "api") and not (at == 0 and verb)
+        if token.word not in (server, "api", "server", "mcp", "tool") and not (at == 0 and verb)
     ]
     _call(match, draft)
     roles = Roles(clause, verb, what=[t for t in what if t.word != ":"])

@@ -18,6 +18,8 @@ _MOST_WORDS = 4
 _LEADING = DETERMINERS | {"only", "just", "value", "values", "field", "fields", "key", "keys"}
 _LEADING |= {"property", "properties", "attribute", "attributes", "me", "us", "also"}
 _TRAILING = frozenset({"field", "fields", "value", "property", "attribute", "key", "only", "too"})
+#: Marks, and what people add for politeness.
+_NO_WORDS = frozenset({"(", ")", ":", "please", "pls", "plz", "thanks"})
 _QUESTION = frozenset({"is", "are", "does", "do", "has", "have", "there", "was", "were"})
 _PRONOUNS = frozenset({"it", "they", "he", "she"})
 #: Words that no name of a field has in it.
@@ -60,7 +62,7 @@ def _joins(token: TaskToken) -> bool:
 
 def _want(item: list[TaskToken], nouns: frozenset[str], collection: bool) -> Want | None:
     said = " ".join(token.text for token in item)
-    tokens, alias = _alias([token for token in item if token.word not in {"(", ")", ":"}])
+    tokens, alias = _alias([token for token in item if token.word not in _NO_WORDS])
     if len(tokens) == 1 and (explicit := _explicit(tokens[0])):
         return Want(name=alias or explicit[0], path=explicit[1])
     words = [_text(token, said) for token in tokens]

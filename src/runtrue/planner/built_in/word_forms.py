@@ -56,6 +56,8 @@ def _derived(one: str, other: str) -> bool:
 
 def is_akin(word: str, name: str) -> bool:
     """True if a participle is made of a name's word: `assigned` and `assignee`, `labels`."""
+    if any(word in (f"{part}d", f"{part}ed") for part in split_name(name)):
+        return True
     base = stem(word)
     base = base[:-1] if base[-2:-1] == base[-1:] and len(base) > _SHORT else base
     return any(

@@ -58,6 +58,7 @@ class McpNode(WorkflowNode[dict[str, Any]]):
             # A schema that names fields is taken at its word: a guessed field is found early.
             open_outputs=len(outputs) == 1 or bool((schema or {}).get("additionalProperties")),
             server=tool.server,
+            reads=tool.annotations.read_only,
         )
 
     def has_side_effect(self, params: Mapping[str, Any]) -> bool:
