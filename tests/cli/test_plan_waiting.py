@@ -43,7 +43,7 @@ def test_a_plan_that_nobody_answers_in_time_has_failed_and_keeps_its_sandbox(
     assert plans.read("handler.py") == FILES["handler.py"]
     late = plans.run("answer", waiting, "hello")
     assert late.code == 2
-    assert "over (failed)" in late.err
+    assert "has ended (failed)" in late.err
 
 
 def test_a_list_of_runs_ends_what_nobody_has_answered(plans: Plans, waiting: str) -> None:

@@ -48,6 +48,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_decision_is_in_the_index() -> None:
     index = (DOCS / "decisions" / "index.md").read_text()
+    listed = [int(number) for number in re.findall(r"^\| \[(\d+)\]", index, re.M)]
+    assert listed == sorted(listed)
     for page in (DOCS / "decisions").glob("[0-9]*.md"):
         number, title = re.findall(r"^# (\d+)\. (.+)$", page.read_text(), re.M)[0]
         assert f"| [{number}]({page.name}) | {title} |" in index

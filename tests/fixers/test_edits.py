@@ -74,7 +74,7 @@ class TestReplacing:
         (root / "folder").mkdir()
         (root / "image.png").write_bytes(b"\x89PNG\xff")
         before = contents(root)
-        good = [] if "every" in reason else [FileEdit(path="new/file.py", new="x\n")]
+        good = [] if reason == "change no file" else [FileEdit(path="new/file.py", new="x\n")]
         with pytest.raises(EditError, match=reason.replace("(", r"\(")):
             apply_edits([*good, edit], root)
         assert contents(root) == before

@@ -499,9 +499,8 @@ def test_a_workflow_that_asks_for_this_machine_is_told_what_would_allow_it(
     write(machine.home, {"fetch.yaml": _FETCH.replace("URL", server.url)})
     done = machine.runtrue("run", "fetch.yaml")
     assert done.code == 1
-    assert (
-        "127.0.0.1 is a loopback address, which workflows may not access; to allow it" in done.err
-    )
+    said = "127.0.0.1 is a loopback address, which workflows may not access; to allow it"
+    assert said in done.err
     assert server.received == []
     assert machine.runtrue("run", "fetch.yaml", env={"RUNTRUE_ALLOW_LOOPBACK": "1"}).code == 0
 

@@ -221,7 +221,7 @@ def test_edits_change_what_they_name_and_nothing_else(
         ([{"at": ".json.a", "value": 1}], "change nothing"),
         ([{"at": ".json.a", "name": "list"}], "that is given already"),
         ([{"at": ".json.list[0]", "name": "z"}], "has no name"),
-        ([{"at": ".json", "value": 1}, {"at": ".json.a", "value": 2}], "is gone"),
+        ([{"at": ".json", "value": 1}, {"at": ".json.a", "value": 2}], "was removed"),
         ([{"at": ".api_key", "value": "[redacted]"}], "is a secret"),
     ],
 )

@@ -276,7 +276,7 @@ def test_the_longest_value_that_is_taken_arrives(tmp_path: Path) -> None:
     ("params", "pointer", "why"),
     [
         ({"command": "cat <<'E'\n${a.b}\nE"}, ("command",), "${a.b}: nothing is filled in"),
-        ({"command": "echo \\${a}"}, ("command",), "${a}: a backslash"),
+        ({"command": "echo \\${a}"}, ("command",), "${a}: there is a backslash"),
         ({"command": "${a}"}, ("command",), "the command is nothing but ${a}"),
         ({"command": "ls \0"}, ("command",), "a command cannot hold a NUL"),
         ({"command": "ls ${a}", "raw": "${b}"}, ("raw",), "is not a place for a reference"),
