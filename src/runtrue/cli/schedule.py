@@ -16,7 +16,7 @@ import click
 
 from runtrue.cli import options
 from runtrue.cli.console import echo
-from runtrue.cli.hooks.arranged import own_program
+from runtrue.cli.hooks.hook_change import own_program
 from runtrue.cli.lazy_group import CommandGroup
 from runtrue.cli.run import pairs
 from runtrue.cli.show import print_json

@@ -21,6 +21,7 @@ from runtrue.flow import location_name
 from runtrue.home import shared_database
 from runtrue.memory import rows
 from runtrue.trust import Agreements, TrustRequest
+from runtrue.typed_data import decode_json
 
 if TYPE_CHECKING:
     from runtrue.flow import PostgresDatabase
@@ -202,11 +203,11 @@ def import_entries(db: sqlite3.Connection, log: str, entries: Iterable[LogEntry]
 def _import_entry(db: sqlite3.Connection, entry: LogEntry) -> None:
     match entry.kind:
         case LogKind.FIX:
-            fix = msgspec.json.decode(entry.data, type=_Fix)
+            fix = decode_json(entry.data, _Fix)
             id_ = rows.import_fix(db, msgspec.structs.asdict(fix), time.time())
             rows.add_trial(db, id_, entry.run_id, passed=True, now=time.time())
         case LogKind.WITHDRAWN:
             rows.unlearn(db, entry.run_id)
         case LogKind.NAME:
-            name = msgspec.json.decode(entry.data, type=_Name)
+            name = decode_json(entry.data, _Name)
             db.execute(_IMPORT_NAME, {**msgspec.structs.asdict(name), "at": entry.at})

@@ -190,13 +190,13 @@ def copies_a_text(program: Program, edit: Edit, failures: Sequence[Failure]) -> 
     what was there with a slip in it.
     """
     wanted = "\n".join((one.expected.repr or "") for one in failures if one.expected)
-    told = mentioned_texts(tuple(failures))
+    mentioned = mentioned_texts(tuple(failures))
     for part in edit.splices:
         old = [one[2] for one in _QUOTED.finditer(program.text[part.start : part.end])]
         for text in (one[2] for one in _QUOTED.finditer(part.text)):
             is_word = len(text) > 1 and any(sign.isalnum() for sign in text)
             is_new = text not in program.text and all(likeness(one, text) < _SLIP for one in old)
-            if is_word and is_new and (text in wanted or text in told):
+            if is_word and is_new and (text in wanted or text in mentioned):
                 return True
     return False
 

@@ -377,7 +377,7 @@ def _take_of_data(roles: Roles, topic: Topic, draft: Draft) -> None:
     )
     if not where and (roles.verb in _CALCULATING or speaks):
         if not any(token.word not in FILLERS | GENERIC for token in roles.what):
-            raise CannotPlan(f"{str(roles.clause)!r}: that is nothing that can be done here")
+            raise CannotPlan(f"{str(roles.clause)!r}: that is not something runtrue can do")
         lists.take(roles, draft)
         return
     try:

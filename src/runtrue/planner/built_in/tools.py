@@ -134,7 +134,7 @@ def _reading(clause: Clause, matches: list[_Match]) -> _Match | None:
         match
         for match in matches
         if match.interface.reads
-        # A tool reads what it is told to: only one that is told nothing lists all there is.
+        # Only a tool that is called without arguments lists everything there is.
         and (match.interface.type.startswith("api-") or (match is matches[0] and not match.values))
         and all(name in match.values for name in match.interface.required)
         and _is_meant(clause, match.interface)
