@@ -256,7 +256,7 @@ def test_an_exit_code_of_0_does_not_hide_failures(name: str, project: Project) -
     assert not reading.passed
     contradiction = reading.findings[-1]
     assert contradiction.category == "contradiction"
-    assert contradiction.message.startswith("exited with code 0 although")
+    assert contradiction.message.startswith("exited with code 0, although")
     assert contradiction.fault is Fault.CHECK
     assert told(reading.findings[:-1]) == FINDINGS[name]
 
