@@ -161,7 +161,7 @@ def test_an_answer_without_a_workflow_is_left_to_the_static_check(
     [
         ([Refuse(429, "slow down, please")], "is at its rate limit", 1),
         ([Refuse(401)], "refused the key", 1),
-        ([Raw(b"not a completion")], "cannot be read", 1),
+        ([Raw(b"not a completion")], "unreadable answer", 1),
         ([Say("a poem"), Say("another poem")], "it is not JSON", 2),
         ([planned({"nodes": "none"})] * 2, "is not of type 'array'", 2),
         ([planned({"nodes": [{"id": "a"}]})] * 2, "'type' is a required property", 2),
