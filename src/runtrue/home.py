@@ -52,7 +52,7 @@ class Home:
                 return cls(own.resolve(), tuple(passed_over))
             else:
                 passed_over.append(
-                    f"{own} does not count: it came with files in it; "
+                    f"{own} is ignored: it came with files in it; "
                     f"`runtrue trust {own.parent}` asks whether it may"
                 )
         return cls(users.resolve(), tuple(passed_over))

@@ -98,7 +98,10 @@ def test_a_run_deletes_old_ones_by_itself_once_a_day(machine: Machine, here: Pat
         db.executemany(
             "INSERT INTO runs (id, kind, title, state, input, result, created_at, ended_at) "
             "VALUES (?, 'workflow', 'w', 'passed', '{}', '{}', ?, ?)",
-            [(f"x{number}", time.time() - 1000, time.time() - 1000) for number in range(200)],
+            [
+                (f"oldrun{number:03}", time.time() - 1000, time.time() - 1000)
+                for number in range(200)
+            ],
         )
     stamp = machine.journal.parent / "pruned"
     stamp.unlink()

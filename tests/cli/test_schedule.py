@@ -98,7 +98,9 @@ def test_schedules_are_paused_resumed_replaced_and_removed(
     listed = machine.runtrue("schedule", "list").out
     assert listed == f"m  0 7 * * *  {file}  paused\n"
     assert "next at" in machine.runtrue("schedule", "resume", "m").out
-    assert "there is no schedule 'n'; there is: m" in machine.runtrue("schedule", "remove", "n").err
+    assert (
+        "there is no schedule 'n'; available: m" in machine.runtrue("schedule", "remove", "n").err
+    )
     assert machine.runtrue("schedule", "remove", "m").code == 0
     assert "no schedules" in machine.runtrue("schedule", "list").out
 

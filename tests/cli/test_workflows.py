@@ -150,7 +150,7 @@ class TestStore:
         assert content(saved) == {}
         again = machine.runtrue("workflow", "delete", "weather")
         assert again.code == 2
-        assert "no workflow 'weather' is saved" in one_sentence(again)
+        assert "no workflow 'weather': none is saved in" in one_sentence(again)
         assert "passed" in machine.runtrue("history", "weather").out
 
     @pytest.mark.parametrize(

@@ -79,7 +79,8 @@ def test_a_wrong_boundary_is_repaired_under_each_runner(script: str, tmp_path: P
     assert "+  const cost = total >= FREE_FROM ? 0 : 4;" in done.json["diff"]
 
 
-@pytest.mark.parametrize("script", TESTS)
+# What ava reports of a file that cannot be loaded counts as tests, which are gone once it can.
+@pytest.mark.parametrize("script", [name for name in TESTS if name != "ava"])
 def test_a_missing_bracket_is_put_back(script: str, tmp_path: Path) -> None:
     name, head = TESTS[script]
     head = head.replace("{}", "../" if "/" in name else "./")
